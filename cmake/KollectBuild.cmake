@@ -1,0 +1,99 @@
+# Compiler settings and the two functions by which rooms and their tests are declared.
+include(CheckCXXCompilerFlag)
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+option(KOLLECT_PCH "Use precompiled headers" ON)
+option(KOLLECT_BENCH "Build the benchmarks" OFF)
+option(KOLLECT_FUZZ "Build the fuzzers (clang)" OFF)
+set(KOLLECT_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=")
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+# -O1 keeps debug and sanitizer runs of the whole test suite bearable on two cores.
+set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+find_program(KOLLECT_CCACHE ccache)
+if(KOLLECT_CCACHE)
+  set(CMAKE_C_COMPILER_LAUNCHER ${KOLLECT_CCACHE})
+  # Sloppiness that ccache needs to share objects between builds with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KOLLECT_CCACHE})
+endif()
+find_program(KOLLECT_MOLD mold)
+if(KOLLECT_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wunused -Wpedantic -Werror
+                    -fdiagnostics-color=always)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports these falsely inside its own library at -O2.
+  add_compile_options(-Wno-error=maybe-uninitialized -Wno-maybe-uninitialized -Wno-restrict -Wno-stringop-overflow
+                      -Wno-array-bounds -Wno-dangling-pointer -fpch-preprocess)
+endif()
+if(KOLLECT_SANITIZE)
+  add_compile_options(-fsanitize=${KOLLECT_SANITIZE} -fno-sanitize-recover=all)
+  string(REPLACE "fuzzer-no-link" "" KOLLECT_SANITIZE_LINK "${KOLLECT_SANITIZE}")
+  string(REGEX REPLACE ",$" "" KOLLECT_SANITIZE_LINK "${KOLLECT_SANITIZE_LINK}")
+  add_link_options(-fsanitize=${KOLLECT_SANITIZE_LINK})
+endif()
+
+# kollect_room(NAME DEPS room... LIBS target...)
+# Declares library kollect_NAME from all *.cc below the folder (tests, benches and fuzzers told apart by suffix).
+function(kollect_room name)
+  cmake_parse_arguments(R "" "" "DEPS;LIBS;PRIVATE_LIBS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_([a-z]*test|bench|fuzz)\\.cc$")
+  add_library(kollect_${name} STATIC ${sources})
+  target_include_directories(kollect_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  foreach(dep ${R_DEPS})
+    target_link_libraries(kollect_${name} PUBLIC kollect_${dep})
+  endforeach()
+  target_link_libraries(kollect_${name} PUBLIC ${R_LIBS} PRIVATE ${R_PRIVATE_LIBS})
+  kollect_pch(kollect_${name})
+  kollect_tests(${name})
+endfunction()
+
+# Unit tests: *_test.cc of the room become one program; *_<server>test.cc (kubetest, gittest, ...) another, labelled "server".
+function(kollect_tests name)
+  file(GLOB_RECURSE unit CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  if(unit)
+    kollect_test_program(${name}_test unit ${name} ${unit})
+  endif()
+  file(GLOB_RECURSE server CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*test.cc)
+  list(FILTER server EXCLUDE REGEX "_test\\.cc$")
+  if(server)
+    kollect_test_program(${name}_servertest server ${name} ${server})
+  endif()
+endfunction()
+
+function(kollect_test_program program label room)
+  add_executable(${program} ${ARGN})
+  target_link_libraries(${program} PRIVATE kollect_${room} GTest::gmock GTest::gtest_main)
+  target_compile_definitions(${program} PRIVATE KOLLECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                KOLLECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+  kollect_pch(${program})
+  add_test(NAME ${program} COMMAND ${program} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${program} PROPERTIES LABELS ${label} TIMEOUT 1200)
+  if(label STREQUAL "server")
+    set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
+# One precompiled header (standard library and fmt) serves every target.
+function(kollect_pch target)
+  if(NOT KOLLECT_PCH)
+    return()
+  endif()
+  if(NOT TARGET kollect_pch)
+    add_library(kollect_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+    target_link_libraries(kollect_pch PUBLIC fmt::fmt)
+    target_precompile_headers(kollect_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM kollect_pch)
+endfunction()

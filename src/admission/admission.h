@@ -1,0 +1,44 @@
+// Judging manifests of our kinds: decode, schema, admission rules (spec: crds 2 and 4). `kollect validate` uses it now,
+// the webhook server later.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json/value.h"
+#include "base/result.h"
+
+namespace kollect::admission {
+
+struct FieldError {
+  std::string path;     ///< "spec.attributes[0].path"; empty for plain denials
+  std::string kind;     ///< Required, Invalid, NotSupported, Duplicate, Forbidden, TooMany, Internal; "plain" for plain denials
+  std::string message;
+};
+
+/// Verdict on one manifest.
+struct Verdict {
+  enum class Stage { kAccept, kDecode, kSchema, kWebhook };
+  Stage stage = Stage::kAccept;
+  std::vector<FieldError> errors;
+  std::vector<std::string> warnings;
+  std::vector<std::string> pruned;  ///< unknown fields, as paths
+  base::json::Value defaulted;      ///< the object after pruning and defaulting
+};
+std::string_view to_string(Verdict::Stage stage);  ///< "accept", "decode", "schema", "webhook"
+
+/// Settings of the operator that rules depend on.
+struct Settings {
+  bool tenant_mode = false;
+  bool allow_private_sinks = false;
+  /// file:// endpoints are accepted (one-shot commands, L-62).
+  bool allow_local_sinks = false;
+  std::size_t max_export_bytes = 1572864;
+};
+
+/// Judges a manifest of one of the eleven kinds. `existing`: objects that rules look up (profiles, scopes), as
+/// manifests. The object's old state is never looked at; one with a deletionTimestamp passes the rules.
+Verdict review(const base::json::Value& manifest, const std::vector<base::json::Value>& existing,
+               const Settings& settings);
+
+}  // namespace kollect::admission

@@ -1,0 +1,82 @@
+// HTTP/1.1 client on libcurl's multi interface: one I/O thread per client, streaming bodies, deadlines.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/address_guard.h"
+#include "base/context.h"
+#include "base/result.h"
+#include "base/secret.h"
+
+namespace kollect::http {
+
+/// Trust and identity for TLS. PEM text, not file names. Empty ca_pem: the system's trust store.
+struct TlsOptions {
+  std::string ca_pem;
+  bool insecure_skip_verify = false;
+  std::string client_cert_pem;
+  base::Secret client_key_pem;
+  std::string server_name;  ///< overrides the name that is verified and sent (SNI)
+};
+
+/// A request is a pure value.
+struct Request {
+  std::string method = "GET";
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::optional<base::Secret> bearer_token;
+  std::optional<std::pair<std::string, base::Secret>> basic_auth;
+  std::string body;
+  std::shared_ptr<const TlsOptions> tls;
+  std::string proxy_url;       ///< empty: direct
+  std::shared_ptr<const base::AddressGuard> guard;  ///< checks every resolved address before connecting; may be empty
+  base::Duration connect_timeout = std::chrono::seconds(10);
+  base::Duration stall_timeout = std::chrono::seconds(30);  ///< no byte received for so long: retryable error
+  std::size_t max_body_bytes = SIZE_MAX;
+};
+
+struct Response {
+  int status = 0;
+  std::multimap<std::string, std::string> headers;  ///< names in lower case
+  std::string body;
+
+  [[nodiscard]] std::optional<std::string> header(std::string_view lower_name) const;
+};
+
+/// Thread-safe. Connections are kept and reused per host and TLS identity.
+class Client {
+ public:
+  Client();
+  ~Client();
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  /// Sends and waits for the complete answer. Any status is a success here; errors are transport errors (retryable,
+  /// with a reason of "unreachable", "tls", "timeout" or "cut"), refusal by the guard (denied) and cancellation. The
+  /// URL in messages is redacted.
+  base::Result<Response> fetch(const base::Context& context, const Request& request);
+
+  /// Streams the body: `on_data` runs on the I/O thread and must be quick; returning false aborts (kCancelled). The
+  /// returned response has an empty body. Blocks until the end.
+  base::Result<Response> stream(const base::Context& context, const Request& request,
+                                const std::function<bool(const Response& head, std::string_view data)>& on_data);
+
+  /// Starts a request and returns at once; `done` runs on the I/O thread exactly once.
+  void start(const base::Context& context, Request request, std::function<void(base::Result<Response>)> done);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Hides user information of a URL: "https://***@host/path".
+std::string redact_url(std::string_view url);
+
+}  // namespace kollect::http

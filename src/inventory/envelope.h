@@ -1,0 +1,35 @@
+// The export document (spec: sinks 2.3).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "inventory/row_set.h"
+
+namespace kollect::inventory {
+
+struct EnvelopeMeta {
+  std::int64_t generation = 0;  ///< left out when 0
+  std::optional<std::uint32_t> part_index;
+  std::optional<std::uint32_t> part_total;
+  base::WallTime exported_at{};
+  std::string cluster;  ///< left out when empty
+};
+
+/// Canonical envelope of rows [first, last), one line without a newline.
+std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last, const EnvelopeMeta& meta);
+std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta);
+
+/// Rows [first, last) of each part under `ceiling` bytes (spec: sinks 5.1). Linear. Error (terminal): a row that alone
+/// exceeds the ceiling, named.
+struct Part {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta& meta, std::size_t ceiling);
+/// Set checksum of a split export (spec: sinks 5.1).
+std::string set_checksum(const std::vector<std::string>& part_checksums);
+
+}  // namespace kollect::inventory

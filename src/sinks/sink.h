@@ -1,0 +1,74 @@
+// What a sink gets and what it answers (spec: sinks 1).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types.h"
+#include "base/context.h"
+#include "base/result.h"
+#include "base/secret.h"
+#include "inventory/envelope.h"
+#include "inventory/row_set.h"
+
+namespace kollect::sinks {
+
+/// Identity of an inventory: values, never parsed back out of a path (K-1).
+struct InventoryId {
+  std::string ns;  ///< "cluster" for a cluster inventory
+  std::string name;
+  auto operator<=>(const InventoryId&) const = default;
+};
+
+/// One inventory's complete row set with what is written beside it.
+struct Export {
+  InventoryId inventory;
+  const inventory::RowSet* rows = nullptr;  ///< sealed; borrowed for the call
+  std::int64_t generation = 0;
+  base::WallTime exported_at{};
+  std::string cluster;  ///< effective cluster name: sink's spec.cluster, else the run's; may be empty
+  /// Profiles of the inventory's targets export whole objects under this key (K-5); none: decided by the rows.
+  std::optional<std::string> resource_key;
+  std::size_t max_bytes = 1572864;  ///< ceiling of a document; 0: no ceiling
+  /// Objects of these namespaces could not be read: what the sink holds of them stays (P-9).
+  std::vector<std::string> keep_namespaces;
+};
+
+/// What an export did.
+struct ExportReport {
+  std::uint64_t written = 0;
+  std::uint64_t unchanged = 0;
+  std::uint64_t removed = 0;
+  std::uint64_t bytes = 0;
+  std::vector<std::string> warnings;
+  /// With dry_run: one entry per document.
+  struct Change {
+    enum class What { kCreate, kUpdate, kUnchanged, kRemove } what = What::kCreate;
+    std::string path;
+    std::uint64_t rows = 0;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Change> changes;
+};
+
+/// A constructed backend. export_all is one unit: one commit, one transaction (L-64, K-9). Called by one thread at a
+/// time.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  /// Writes all exports of one run (one cluster). With `dry_run` nothing is written and the report tells what would be.
+  virtual base::Result<ExportReport> export_all(const base::Context& context, const std::vector<Export>& exports,
+                                                bool dry_run) = 0;
+  /// Connects without side effects (spec: sinks 16.1).
+  virtual base::Result<> probe(const base::Context& context) = 0;
+};
+
+/// Credentials of a sink, resolved by the caller: Secret key to value.
+using SecretData = std::map<std::string, base::Secret>;
+
+}  // namespace kollect::sinks
