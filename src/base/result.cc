@@ -4,13 +4,20 @@ namespace kollect::base {
 
 std::string_view to_string(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::kRetryable: return "retryable";
-    case ErrorKind::kTerminal: return "terminal";
-    case ErrorKind::kConfiguration: return "configuration";
-    case ErrorKind::kDenied: return "denied";
-    case ErrorKind::kNotFound: return "not-found";
-    case ErrorKind::kConflict: return "conflict";
-    case ErrorKind::kCancelled: return "cancelled";
+    case ErrorKind::kRetryable:
+      return "retryable";
+    case ErrorKind::kTerminal:
+      return "terminal";
+    case ErrorKind::kConfiguration:
+      return "configuration";
+    case ErrorKind::kDenied:
+      return "denied";
+    case ErrorKind::kNotFound:
+      return "not-found";
+    case ErrorKind::kConflict:
+      return "conflict";
+    case ErrorKind::kCancelled:
+      return "cancelled";
   }
   return "unknown";
 }

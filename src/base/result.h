@@ -8,7 +8,8 @@
 
 namespace kollect::base {
 
-/// What a caller can do about an error. Rooms map their library's errors to these once, at their edge.
+/// What a caller can do about an error. Rooms map their library's errors to these once, at their
+/// edge.
 enum class ErrorKind {
   kRetryable,      ///< passing: network, time limit, 429, 5xx
   kTerminal,       ///< will fail again until something else changes
@@ -23,8 +24,8 @@ enum class ErrorKind {
 std::string_view to_string(ErrorKind kind);
 
 /// A failure. `reason` is a machine token that users meet in conditions and summaries (for example
-/// "unreachable", "gvk-not-found"), possibly empty; `message` is one line that says what happened and
-/// what to do. Neither may hold secret values.
+/// "unreachable", "gvk-not-found"), possibly empty; `message` is one line that says what happened
+/// and what to do. Neither may hold secret values.
 struct Error {
   ErrorKind kind = ErrorKind::kTerminal;
   std::string reason;
@@ -57,18 +58,18 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 #define KL_CONCAT(a, b) KL_CONCAT_INNER(a, b)
 
 /// KL_TRY(expr): returns the error of `expr` from the enclosing function, if it has one.
-#define KL_TRY(...)                                                   \
-  do {                                                                \
-    if (auto kl_result = (__VA_ARGS__); !kl_result.has_value()) {     \
-      return ::kollect::base::Error(std::move(kl_result.error()));    \
-    }                                                                 \
+#define KL_TRY(...)                                                \
+  do {                                                             \
+    if (auto kl_result = (__VA_ARGS__); !kl_result.has_value()) {  \
+      return ::kollect::base::Error(std::move(kl_result.error())); \
+    }                                                              \
   } while (false)
 
 /// KL_ASSIGN(auto x, expr): x = value of `expr`, or returns its error from the enclosing function.
 #define KL_ASSIGN(lhs, ...) KL_ASSIGN_INNER(KL_CONCAT(kl_value_, __COUNTER__), lhs, __VA_ARGS__)
-#define KL_ASSIGN_INNER(tmp, lhs, ...)                                \
-  auto tmp = (__VA_ARGS__);                                           \
-  if (!tmp.has_value()) {                                             \
-    return ::kollect::base::Error(std::move(tmp.error()));            \
-  }                                                                   \
+#define KL_ASSIGN_INNER(tmp, lhs, ...)                     \
+  auto tmp = (__VA_ARGS__);                                \
+  if (!tmp.has_value()) {                                  \
+    return ::kollect::base::Error(std::move(tmp.error())); \
+  }                                                        \
   lhs = std::move(*tmp)

@@ -1,8 +1,9 @@
 // A parsed JSON document as a compact tape, and View, the borrowed handle on one of its values.
 //
-// Everything that reads objects of a cluster (JSONPath, CEL, pruning, layouts) works on View. A document is made once
-// from the bytes; strings without escapes point into them, numbers keep their text and are read when asked, so that
-// integers keep every digit and a number beyond doubles harms nobody who does not read it (spec: extraction 9).
+// Everything that reads objects of a cluster (JSONPath, CEL, pruning, layouts) works on View. A
+// document is made once from the bytes; strings without escapes point into them, numbers keep their
+// text and are read when asked, so that integers keep every digit and a number beyond doubles harms
+// nobody who does not read it (spec: extraction 9).
 #pragma once
 
 #include <cstdint>
@@ -40,11 +41,12 @@ struct Number {
   [[nodiscard]] double as_double() const;
 };
 
-/// Reads JSON number text. Integers past 64 bits become doubles; past the range of doubles: kOutOfRange.
+/// Reads JSON number text. Integers past 64 bits become doubles; past the range of doubles:
+/// kOutOfRange.
 Number read_number(std::string_view text);
 
-/// Borrowed value; valid while its Document lives. Two words, copy freely. Never default-constructed
-/// handles are passed to functions that read.
+/// Borrowed value; valid while its Document lives. Two words, copy freely. Never
+/// default-constructed handles are passed to functions that read.
 class View {
  public:
   struct Member;
@@ -145,8 +147,8 @@ class View::MemberRange {
   const detail::Node* last_;
 };
 
-/// Owns the tape and, when asked, the text. Move-only; views stay valid over a move. One thread fills it, then any
-/// number of threads may read.
+/// Owns the tape and, when asked, the text. Move-only; views stay valid over a move. One thread
+/// fills it, then any number of threads may read.
 class Document {
  public:
   static constexpr std::size_t kMaxDepth = 512;
@@ -156,14 +158,15 @@ class Document {
   Document(Document&&) noexcept;
   Document& operator=(Document&&) noexcept;
 
-  /// Parses a complete JSON document (RFC 8259). The text is copied and kept. Bytes that are not UTF-8 and lone
-  /// surrogates become U+FFFD. Errors: configuration, with byte offset.
+  /// Parses a complete JSON document (RFC 8259). The text is copied and kept. Bytes that are not
+  /// UTF-8 and lone surrogates become U+FFFD. Errors: configuration, with byte offset.
   static Result<Document> parse(std::string_view text);
   /// The same without a copy: `text` must outlive the document.
   static Result<Document> parse_borrowed(std::string_view text);
   static Document from_value(const Value& value);
 
-  /// Parses anew into this document, reusing its memory; views into the old content die. `text` is borrowed.
+  /// Parses anew into this document, reusing its memory; views into the old content die. `text` is
+  /// borrowed.
   Result<> reparse_borrowed(std::string_view text);
 
   [[nodiscard]] View root() const;
@@ -174,10 +177,11 @@ class Document {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Splits a Kubernetes list document without keeping it: `on_head` gets everything but `items` once, `on_item` each
-/// element's own document (reused, so its views die with the call). Element order is document order. A callback's
-/// error ends the walk and is returned. Numbers, depth and encoding as in Document::parse; an element that cannot be
-/// parsed on its own is reported through `on_bad_item` (may be empty: then it fails the list).
+/// Splits a Kubernetes list document without keeping it: `on_head` gets everything but `items`
+/// once, `on_item` each element's own document (reused, so its views die with the call). Element
+/// order is document order. A callback's error ends the walk and is returned. Numbers, depth and
+/// encoding as in Document::parse; an element that cannot be parsed on its own is reported through
+/// `on_bad_item` (may be empty: then it fails the list).
 struct ListHandler {
   std::function<Result<>(View item)> on_item;
   std::function<void(const Error&)> on_bad_item;

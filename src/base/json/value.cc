@@ -49,7 +49,9 @@ const Value* Value::find(std::string_view key) const {
   return is_object() ? as_object().find(key) : nullptr;
 }
 
-Value* Value::find(std::string_view key) { return is_object() ? as_object().find(key) : nullptr; }
+Value* Value::find(std::string_view key) {
+  return is_object() ? as_object().find(key) : nullptr;
+}
 
 const Value* Value::at_path(std::initializer_list<std::string_view> keys) const {
   const Value* at = this;

@@ -1,4 +1,5 @@
-// An owning JSON value, for objects that are built or changed (our own kinds, defaults, test input).
+// An owning JSON value, for objects that are built or changed (our own kinds, defaults, test
+// input).
 #pragma once
 
 #include <cstdint>
@@ -37,22 +38,22 @@ class Object {
   std::vector<Member> members_;
 };
 
-/// null, bool, number (int64, uint64 above int64, double), string, array or object. Equality compares numbers by
-/// value and objects without regard to order.
+/// null, bool, number (int64, uint64 above int64, double), string, array or object. Equality
+/// compares numbers by value and objects without regard to order.
 class Value {
  public:
   Value() = default;
-  Value(std::nullptr_t) {}                                         // NOLINT(google-explicit-constructor)
-  Value(bool v) : data_(v) {}                                      // NOLINT(google-explicit-constructor)
-  Value(int v) : data_(std::int64_t{v}) {}                         // NOLINT(google-explicit-constructor)
-  Value(std::int64_t v) : data_(v) {}                              // NOLINT(google-explicit-constructor)
-  Value(std::uint64_t v);                                          // NOLINT(google-explicit-constructor)
-  Value(double v) : data_(v) {}                                    // NOLINT(google-explicit-constructor)
-  Value(std::string v) : data_(std::move(v)) {}                    // NOLINT(google-explicit-constructor)
-  Value(std::string_view v) : data_(std::string(v)) {}             // NOLINT(google-explicit-constructor)
-  Value(const char* v) : data_(std::string(v)) {}                  // NOLINT(google-explicit-constructor)
-  Value(Array v) : data_(std::move(v)) {}                          // NOLINT(google-explicit-constructor)
-  Value(Object v) : data_(std::move(v)) {}                         // NOLINT(google-explicit-constructor)
+  Value(std::nullptr_t) {}                              // NOLINT(google-explicit-constructor)
+  Value(bool v) : data_(v) {}                           // NOLINT(google-explicit-constructor)
+  Value(int v) : data_(std::int64_t{v}) {}              // NOLINT(google-explicit-constructor)
+  Value(std::int64_t v) : data_(v) {}                   // NOLINT(google-explicit-constructor)
+  Value(std::uint64_t v);                               // NOLINT(google-explicit-constructor)
+  Value(double v) : data_(v) {}                         // NOLINT(google-explicit-constructor)
+  Value(std::string v) : data_(std::move(v)) {}         // NOLINT(google-explicit-constructor)
+  Value(std::string_view v) : data_(std::string(v)) {}  // NOLINT(google-explicit-constructor)
+  Value(const char* v) : data_(std::string(v)) {}       // NOLINT(google-explicit-constructor)
+  Value(Array v) : data_(std::move(v)) {}               // NOLINT(google-explicit-constructor)
+  Value(Object v) : data_(std::move(v)) {}              // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool is_null() const { return std::holds_alternative<std::monostate>(data_); }
   [[nodiscard]] bool is_bool() const { return std::holds_alternative<bool>(data_); }
@@ -88,7 +89,8 @@ class Value {
   friend bool operator==(const Value& a, const Value& b);
 
  private:
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array, Object>
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string, Array,
+               Object>
       data_;
 };
 
