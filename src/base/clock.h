@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -20,6 +21,9 @@ class Clock {
   virtual ~Clock() = default;
   virtual WallTime now() const = 0;
   virtual SteadyTime steady_now() const = 0;
+  /// Waits until `how_long` is over or `stop` fires; false when it was cut short. Waits real time
+  /// unless overridden.
+  virtual bool sleep(Duration how_long, const std::stop_token& stop) const;
 };
 
 /// The machine's clock.
@@ -29,25 +33,28 @@ class SystemClock final : public Clock {
   SteadyTime steady_now() const override;
 };
 
-/// A clock that stands still until told to move: for tests.
+/// A clock that stands still until told to move: for tests. Sleeping on it does not wait, it moves
+/// the clock.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(WallTime start = WallTime{}) : wall_(start) {}
   WallTime now() const override;
   SteadyTime steady_now() const override;
-  void advance(Duration by);
+  bool sleep(Duration how_long, const std::stop_token& stop) const override;
+  void advance(Duration by) const;
 
  private:
   mutable std::mutex mutex_;
-  WallTime wall_;
-  SteadyTime steady_{};
+  mutable WallTime wall_;
+  mutable SteadyTime steady_{};
 };
 
 /// RFC 3339 in UTC with "Z", up to nine fraction digits, trailing zeros dropped (spec: sinks 2.3).
 std::string format_rfc3339(WallTime time);
 /// The same cut to whole seconds.
 std::string format_rfc3339_seconds(WallTime time);
-/// Reads RFC 3339 with any offset and up to nine fraction digits (more are cut). Error: configuration.
+/// Reads RFC 3339 with any offset and up to nine fraction digits (more are cut). Error:
+/// configuration.
 Result<WallTime> parse_rfc3339(std::string_view text);
 
 /// Reads a duration in the grammar of the CRDs: "1h30m", "500ms", "1.5h", "0" (spec: crds 2.4).
