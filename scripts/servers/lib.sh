@@ -1,0 +1,68 @@
+# Sourced by the server scripts. Programs lie in $KOLLECT_TESTBED/bin (filled by build.sh) or in $KUBEBUILDER_ASSETS;
+# the state of running instances in $KOLLECT_TESTBED_STATE/<server>-<name>/.
+TESTBED=${KOLLECT_TESTBED:-${XDG_CACHE_HOME:-$HOME/.cache}/kollect-testbed}
+BIN=$TESTBED/bin
+STATE=${KOLLECT_TESTBED_STATE:-${TMPDIR:-/tmp}/kollect-testbed-$(id -u)}
+export PATH=${KUBEBUILDER_ASSETS:+$KUBEBUILDER_ASSETS:}$BIN:$PATH:/usr/sbin
+
+die() { echo "$(basename "$0"): $*" >&2; exit 1; }
+now_ms() { date +%s%3N; }
+rss_mib() { awk '/VmRSS/{printf "%d MiB", $2 / 1024}' "/proc/$1/status" 2>/dev/null || true; }
+
+# need PROGRAM HINT: fails with one clear line when a program is missing.
+need() { command -v "$1" >/dev/null 2>&1 || die "$1 is missing: $2"; }
+
+# free_ports N: N distinct free TCP ports of the loopback address.
+free_ports() {
+  python3 - "$1" <<'PY'
+import socket, sys
+held = [socket.socket() for _ in range(int(sys.argv[1]))]
+for s in held:
+    s.bind(("127.0.0.1", 0))
+print(*[s.getsockname()[1] for s in held])
+PY
+}
+
+# spawn PIDFILE LOG COMMAND...: starts a program in a session of its own, so that stop_pid ends only what was started here.
+spawn() {
+  local pidfile=$1 log=$2
+  shift 2
+  setsid "$@" >>"$log" 2>&1 </dev/null &
+  echo $! >"$pidfile"
+}
+
+# wait_for SECONDS PIDFILE LOG COMMAND...: until COMMAND succeeds; fails when the process dies or the time is over.
+wait_for() {
+  local limit=$1 pidfile=$2 log=$3 end
+  shift 3
+  end=$(($(date +%s) + limit))
+  until "$@" >/dev/null 2>&1; do
+    kill -0 "$(cat "$pidfile")" 2>/dev/null || { tail -n 5 "$log" >&2; die "the process of $pidfile died (log: $log)"; }
+    [ "$(date +%s)" -lt "$end" ] || die "not ready after $limit s: $* (log: $log)"
+    sleep 0.1
+  done
+}
+
+# stop_pid PIDFILE: TERM, then KILL after 15 s; then what is left of the process group.
+stop_pid() {
+  local pidfile=$1 pid i
+  [ -f "$pidfile" ] || return 0
+  pid=$(cat "$pidfile")
+  if kill -TERM "$pid" 2>/dev/null; then
+    for i in $(seq 150); do
+      kill -0 "$pid" 2>/dev/null || break
+      sleep 0.1
+    done
+    kill -KILL "$pid" 2>/dev/null || true
+  fi
+  kill -TERM -- "-$pid" 2>/dev/null || true
+  rm -f "$pidfile"
+}
+
+# stop_with_owner SCRIPT NAME: when $OWNER_PID is set, stops the instance as soon as that process is gone, so that a
+# crashed test leaves no server behind.
+stop_with_owner() {
+  [ -n "${OWNER_PID:-}" ] || return 0
+  setsid bash -c 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; exec "$2" stop "$3"' _ "$OWNER_PID" "$1" "$2" \
+    >/dev/null 2>&1 </dev/null &
+}
