@@ -1,6 +1,7 @@
 // Deadline, cancellation and clock as one value that is handed down every call chain.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 
@@ -26,11 +27,17 @@ class Context {
   [[nodiscard]] bool cancelled() const;
   /// Time left, zero when past the deadline, Duration::max() without one.
   [[nodiscard]] Duration remaining() const;
-  /// Error kind kCancelled with reason "cancelled" or "timeout" when work should stop, else success.
+  /// Error kind kCancelled with reason "cancelled" or "timeout" when work should stop, else
+  /// success.
   [[nodiscard]] Result<> check() const;
   [[nodiscard]] const Clock& clock() const { return *clock_; }
   /// Waits `how_long` or until cancelled or past the deadline; false when it was cut short.
   bool sleep(Duration how_long) const;
+
+  /// Calls `wake` once when this context is cancelled (not at its deadline), at once if it already
+  /// is. Nothing is called any more after the returned handle is gone. `wake` runs on the
+  /// cancelling thread and must be quick.
+  [[nodiscard]] std::shared_ptr<void> on_cancel(std::function<void()> wake) const;
 
  private:
   const Clock* clock_;
