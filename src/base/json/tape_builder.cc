@@ -4,6 +4,8 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
+#include <charconv>
 #include <cstring>
 
 #include "base/strings.h"

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,12 +28,12 @@ class Object {
   Value& operator[](std::string_view key);
   bool erase(std::string_view key);
   [[nodiscard]] bool contains(std::string_view key) const { return find(key) != nullptr; }
-  [[nodiscard]] std::size_t size() const { return members_.size(); }
-  [[nodiscard]] bool empty() const { return members_.empty(); }
-  [[nodiscard]] auto begin() const { return members_.begin(); }
-  [[nodiscard]] auto end() const { return members_.end(); }
-  auto begin() { return members_.begin(); }
-  auto end() { return members_.end(); }
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] bool empty() const;
+  [[nodiscard]] std::vector<Member>::const_iterator begin() const;
+  [[nodiscard]] std::vector<Member>::const_iterator end() const;
+  std::vector<Member>::iterator begin();
+  std::vector<Member>::iterator end();
 
  private:
   std::vector<Member> members_;
@@ -95,5 +96,25 @@ class Value {
 };
 
 bool operator==(const Object& a, const Object& b);
+
+// Here because a Member is complete only now.
+inline std::size_t Object::size() const {
+  return members_.size();
+}
+inline bool Object::empty() const {
+  return members_.empty();
+}
+inline std::vector<Object::Member>::const_iterator Object::begin() const {
+  return members_.begin();
+}
+inline std::vector<Object::Member>::const_iterator Object::end() const {
+  return members_.end();
+}
+inline std::vector<Object::Member>::iterator Object::begin() {
+  return members_.begin();
+}
+inline std::vector<Object::Member>::iterator Object::end() {
+  return members_.end();
+}
 
 }  // namespace kollect::base::json

@@ -1,0 +1,73 @@
+# Everything a developer types. Each target installs what it needs first (scripts/install-deps.sh skips what is there).
+# Knobs: JOBS, FUZZ_SECONDS, BENCH_OBJECTS, LINT=all, CTEST_ARGS.
+SHELL := /bin/bash
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 600
+BENCH_OBJECTS ?= 2000
+LINT ?= changed
+CTEST_ARGS ?=
+
+# build PRESET TARGET...: configures once (CMake notices new files by itself) and builds.
+define build
+	@[ -f build/$(1)/build.ninja ] || cmake --preset $(1)
+	cmake --build --preset $(1) -j $(JOBS) --target $(2)
+endef
+ctest = ctest --output-on-failure --no-tests=error --schedule-random
+
+.PHONY: help build all demo test unit e2e bench fuzz lint format asan tsan servers examples clean
+help:
+	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+build: ## build/release/kollect
+	@scripts/install-deps.sh build
+	$(call build,release,kollect)
+	@echo "built: build/release/kollect"
+
+all: ## everything, tests and benchmarks included
+	@scripts/install-deps.sh test
+	$(call build,release,all)
+
+demo: build ## collect an example cluster twice; see the Git diff and the history
+	@scripts/demo.sh build/release/kollect
+
+test: all servers ## all tests, those on real servers included
+	$(ctest) --test-dir build/release -j $(JOBS) $(CTEST_ARGS)
+
+unit: all ## the tests that need no server
+	$(ctest) --test-dir build/release -j $(JOBS) -LE server $(CTEST_ARGS)
+
+servers: ## kube-apiserver and etcd for tests, built once into a cache outside the tree
+	@scripts/install-deps.sh test
+	@scripts/servers/build.sh etcd kube-apiserver kubectl
+
+bench: all servers ## benchmarks of the rooms, and collect against a raw list on a real kube-apiserver
+	@scripts/bench/run.sh build/release $(BENCH_OBJECTS)
+
+fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
+	@scripts/install-deps.sh dev
+	$(call build,fuzz,fuzzers)
+	@scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+lint: ## clang-format and clang-tidy on changed files (LINT=all: on every file)
+	@scripts/install-deps.sh dev
+	@scripts/lint.sh $(LINT) $(JOBS)
+
+format: ## clang-format in place
+	@scripts/install-deps.sh dev
+	@git ls-files -co --exclude-standard '*.cc' '*.h' | xargs -r clang-format-16 -i
+
+asan: ## unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/install-deps.sh test
+	$(call build,asan,all)
+	$(ctest) --test-dir build/asan -j $(JOBS) -L unit $(CTEST_ARGS)
+
+tsan: ## unit tests with ThreadSanitizer
+	@scripts/install-deps.sh test
+	$(call build,tsan,all)
+	$(ctest) --test-dir build/tsan -j $(JOBS) -L unit $(CTEST_ARGS)
+
+examples: ## writes examples/dump anew
+	python3 scripts/make_example_dump.py examples/dump
+
+clean: ## removes build/
+	rm -rf build
