@@ -19,16 +19,18 @@ struct EnvelopeMeta {
 };
 
 /// Canonical envelope of rows [first, last), one line without a newline.
-std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last, const EnvelopeMeta& meta);
+std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last,
+                          const EnvelopeMeta& meta);
 std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta);
 
-/// Rows [first, last) of each part under `ceiling` bytes (spec: sinks 5.1). Linear. Error (terminal): a row that alone
-/// exceeds the ceiling, named.
+/// Rows [first, last) of each part under `ceiling` bytes (spec: sinks 5.1). Linear. Error
+/// (terminal): a row that alone exceeds the ceiling, named.
 struct Part {
   std::size_t first = 0;
   std::size_t last = 0;
 };
-base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta& meta, std::size_t ceiling);
+base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta& meta,
+                                          std::size_t ceiling);
 /// Set checksum of a split export (spec: sinks 5.1).
 std::string set_checksum(const std::vector<std::string>& part_checksums);
 

@@ -13,8 +13,9 @@
 
 namespace kollect::inventory {
 
-/// Rows of one inventory. Filled by one thread, sealed, then read by many. Repeated strings stand once; attributes of
-/// large rows are compressed. Reading passes rows through a visitor in canonical order (spec: sinks 2.2).
+/// Rows of one inventory. Filled by one thread, sealed, then read by many. Repeated strings stand
+/// once; attributes of large rows are compressed. Reading passes rows through a visitor in
+/// canonical order (spec: sinks 2.2).
 class RowSet {
  public:
   RowSet();
@@ -22,7 +23,8 @@ class RowSet {
   RowSet(RowSet&&) noexcept;
   RowSet& operator=(RowSet&&) noexcept;
 
-  /// Copies the row. Rows with equal identity (target, namespace, name, uid): the last one added wins when sealed.
+  /// Copies the row. Rows with equal identity (target, namespace, name, uid): the last one added
+  /// wins when sealed.
   void add(const RowView& row);
   /// Adds all rows of another set.
   void add_all(const RowSet& other);
@@ -48,7 +50,8 @@ class RowSet {
 
 /// Reads an export back: envelope, bare array, "null" or nothing (spec: sinks 2.4).
 base::Result<RowSet> read_export(std::string_view text);
-/// Adds a row given as JSON object (2.1); error (configuration) when a key is missing or of a wrong type.
+/// Adds a row given as JSON object (2.1); error (configuration) when a key is missing or of a wrong
+/// type.
 base::Result<> add_row_json(RowSet& rows, base::json::View row);
 
 }  // namespace kollect::inventory
