@@ -1,0 +1,208 @@
+#include "base/address_guard.h"
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/strings.h"
+
+namespace kollect::base {
+
+namespace {
+
+using V6 = std::array<std::uint8_t, 16>;
+
+struct Range4 {
+  std::uint32_t network;
+  int bits;
+  std::string_view name;
+  bool only_private;  // lifted by --allow-private-sinks
+};
+
+constexpr std::array<Range4, 11> kRanges4 = {{
+    {0x7F000000U, 8, "loopback address", false},
+    {0xA9FE0000U, 16, "link-local address", false},
+    {0x64400000U, 10, "shared address space 100.64.0.0/10", false},
+    {0xC6120000U, 15, "benchmark address space 198.18.0.0/15", false},
+    {0x00000000U, 8, "unspecified address", false},
+    {0xE0000000U, 4, "multicast address", false},
+    {0xFFFFFFFFU, 32, "broadcast address", false},
+    {0x0A000000U, 8, "private address", true},
+    {0xAC100000U, 12, "private address", true},
+    {0xC0A80000U, 16, "private address", true},
+    {0xC0000000U, 24, "protocol address space 192.0.0.0/24", false},
+}};
+
+std::optional<std::string> refusal(std::string_view name, std::string_view text) {
+  return fmt::format("{} ({}) is not allowed", text, name);
+}
+
+std::optional<std::string> refuse_v4(std::uint32_t address, bool allow_private,
+                                     std::string_view text) {
+  for (const Range4& range : kRanges4) {
+    const std::uint32_t mask = ~std::uint32_t{0} << static_cast<unsigned>(32 - range.bits);
+    if ((address & mask) == range.network && !(range.only_private && allow_private)) {
+      return refusal(range.name, text);
+    }
+  }
+  return std::nullopt;
+}
+
+std::uint32_t v4_at(const V6& bytes, std::size_t at) {
+  return (std::uint32_t{bytes[at]} << 24U) | (std::uint32_t{bytes[at + 1]} << 16U) |
+         (std::uint32_t{bytes[at + 2]} << 8U) | std::uint32_t{bytes[at + 3]};
+}
+
+/// The IPv4 address inside IPv4-mapped (RFC 4291), IPv4-compatible, NAT64 (RFC 6052, RFC 8215) and
+/// 6to4 (RFC 3056) forms, none for all others.
+std::optional<std::uint32_t> embedded_v4(const V6& bytes) {
+  constexpr V6 kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  constexpr V6 kNat64 = {0x00, 0x64, 0xFF, 0x9B};
+  constexpr V6 kLocalNat64 = {0x00, 0x64, 0xFF, 0x9B, 0x00, 0x01};
+  const auto begins = [&](const V6& prefix, std::size_t size) {
+    return std::memcmp(bytes.data(), prefix.data(), size) == 0;
+  };
+  if (begins(kMapped, 12) || begins(kNat64, 12) || begins(kLocalNat64, 6)) {
+    return v4_at(bytes, 12);
+  }
+  if (begins(V6{}, 12) && v4_at(bytes, 12) > 1) {  // "::" and "::1" are judged as IPv6
+    return v4_at(bytes, 12);
+  }
+  if (bytes[0] == 0x20 && bytes[1] == 0x02) {
+    return v4_at(bytes, 2);
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, std::string_view text) {
+  if (const auto v4 = embedded_v4(bytes)) {
+    return refuse_v4(*v4, allow_private, text);
+  }
+  constexpr V6 kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  constexpr V6 kMetadata = {0xFD, 0x00, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54};
+  if (bytes == kLoopback) {
+    return refusal("loopback address", text);
+  }
+  if (bytes == V6{}) {
+    return refusal("unspecified address", text);
+  }
+  if (bytes == kMetadata) {
+    return refusal("metadata service address", text);
+  }
+  if (bytes[0] == 0xFE && (bytes[1] & 0xC0U) == 0x80U) {
+    return refusal("link-local address", text);
+  }
+  if (bytes[0] == 0xFF) {
+    return refusal("multicast address", text);
+  }
+  if ((bytes[0] & 0xFEU) == 0xFCU && !allow_private) {
+    return refusal("private address", text);
+  }
+  return std::nullopt;
+}
+
+/// Reason for an IP literal; outer none: the text is no literal.
+std::optional<std::optional<std::string>> judge_literal(std::string_view text, bool allow_private) {
+  std::string bare(text);
+  if (bare.size() >= 2 && bare.front() == '[' && bare.back() == ']') {
+    bare = bare.substr(1, bare.size() - 2);
+  }
+  bare = bare.substr(0, bare.find('%'));  // an IPv6 zone does not change what is reached
+  in_addr v4{};
+  if (inet_pton(AF_INET, bare.c_str(), &v4) == 1) {
+    return refuse_v4(ntohl(v4.s_addr), allow_private, text);
+  }
+  V6 v6{};
+  if (inet_pton(AF_INET6, bare.c_str(), v6.data()) == 1) {
+    return refuse_v6(v6, allow_private, text);
+  }
+  return std::nullopt;
+}
+
+/// Lower case without outer blanks and dots.
+std::string normal_host(std::string_view host) {
+  host = trim(host);
+  while (!host.empty() && (host.front() == '.' || host.front() == ' ')) {
+    host.remove_prefix(1);
+  }
+  while (!host.empty() && (host.back() == '.' || host.back() == ' ')) {
+    host.remove_suffix(1);
+  }
+  return to_lower(host);
+}
+
+bool is_scheme(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (text.empty() || !letter(text.front())) {
+    return false;
+  }
+  for (const char c : text) {
+    if (!letter(c) && !(c >= '0' && c <= '9') && c != '+' && c != '-' && c != '.') {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::string> AddressGuard::refuse_host(std::string_view host) const {
+  constexpr std::array<std::string_view, 6> kNames = {
+      "localhost",     "localhost.localdomain",     "metadata", "metadata.google.internal",
+      "instance-data", "instance-data.ec2.internal"};
+  const std::string name = normal_host(host);
+  for (const std::string_view refused : kNames) {
+    if (name == refused) {
+      return refusal("name of this machine or of a metadata service", name);
+    }
+  }
+  if (name.ends_with(".localhost")) {
+    return refusal("name of this machine", name);
+  }
+  return judge_literal(name, allow_private_).value_or(std::nullopt);
+}
+
+std::optional<std::string> AddressGuard::refuse_address(std::string_view address) const {
+  if (const auto verdict = judge_literal(address, allow_private_)) {
+    return *verdict;
+  }
+  return refusal("not an IP address", address);
+}
+
+std::optional<std::string> AddressGuard::refuse_url(std::string_view url) const {
+  url = trim(url);
+  const auto colon = url.find(':');
+  if (colon == std::string_view::npos || !is_scheme(url.substr(0, colon))) {
+    return std::nullopt;
+  }
+  if (iequals(url.substr(0, colon), "file")) {
+    return "file URLs are not allowed";
+  }
+  std::string_view rest = url.substr(colon + 1);
+  if (!rest.starts_with("//")) {
+    return std::nullopt;
+  }
+  rest.remove_prefix(2);
+  std::string_view authority = rest.substr(0, rest.find_first_of("/?#\\"));
+  if (const auto sign = authority.rfind('@'); sign != std::string_view::npos) {
+    authority.remove_prefix(sign + 1);
+  }
+  std::string_view host = authority;
+  if (authority.starts_with('[')) {
+    host = authority.substr(0, authority.find(']') + 1);
+  } else if (const auto port = authority.rfind(':'); port != std::string_view::npos) {
+    host = authority.substr(0, port);
+  }
+  if (host.empty()) {
+    return std::nullopt;
+  }
+  // Clients decode "%31" in a host, so it is judged decoded; a zone ("%eth0") is no valid escape.
+  const auto decoded = percent_decode(host);
+  return refuse_host(decoded ? std::string_view(*decoded) : host);
+}
+
+}  // namespace kollect::base
