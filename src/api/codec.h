@@ -31,14 +31,16 @@ struct SchemaError {
   std::string message;
 };
 
-/// Removes unknown fields and returns their paths; fills defaults inside present objects; null for a member with a
-/// default becomes the default, any other null goes (spec: crds 2.2 steps 1 to 3).
+/// Removes unknown fields and returns their paths; fills defaults inside present objects; null for
+/// a member with a default becomes the default, any other null goes (spec: crds 2.2 steps 1 to 3).
 std::vector<std::string> prune_and_default(std::string_view kind, base::json::Value& object);
-/// Types, enums, patterns, bounds, required members, list rules; sorted by path (spec: crds 2.2 step 4).
+/// Types, enums, patterns, bounds, required members, list rules; sorted by path (spec: crds 2.2
+/// step 4).
 std::vector<SchemaError> validate_schema(std::string_view kind, const base::json::Value& object);
 
-/// Reads a manifest into its struct. The object should have passed prune_and_default and validate_schema; a wrong type
-/// or an unparsable duration is a configuration error that names the path. T: Profile, Target, Inventory, ...
+/// Reads a manifest into its struct. The object should have passed prune_and_default and
+/// validate_schema; a wrong type or an unparsable duration is a configuration error that names the
+/// path. T: Profile, Target, Inventory, ...
 template <class T>
 base::Result<T> decode(const base::json::Value& object);
 /// Reads the spec alone ("kollect extract --profile-spec").

@@ -1,7 +1,8 @@
-// The eleven kinds of kollect.dev/v1alpha1 as plain structs. Field tables, defaults, constraints and documentation stand
-// once, in describe_*.cc; parsing, defaulting, schema validation, serialisation and the CRD YAML come from there.
-// Names mirror the JSON names in snake_case. An absent optional member is std::nullopt; an absent string "".
-// Source of the shapes: spec crds 3 and 5.
+// The eleven kinds of kollect.dev/v1alpha1 as plain structs. Field tables, defaults, constraints
+// and documentation stand once, in describe_*.cc; parsing, defaulting, schema validation,
+// serialisation and the CRD YAML come from there. Names mirror the JSON names in snake_case. An
+// absent optional member is std::nullopt; an absent string "". Source of the shapes: spec crds 3
+// and 5.
 #pragma once
 
 #include <cstdint>
@@ -62,7 +63,8 @@ struct Metadata {
   std::string deletion_timestamp;
 };
 
-// --- KollectProfile ---------------------------------------------------------------------------------------------
+// --- KollectProfile
+// ---------------------------------------------------------------------------------------------
 
 struct Attribute {
   std::string name;
@@ -105,7 +107,8 @@ struct Profile {
   ProfileSpec spec;
 };
 
-// --- KollectTarget, KollectClusterTarget ------------------------------------------------------------------------
+// --- KollectTarget, KollectClusterTarget
+// ------------------------------------------------------------------------
 
 struct ResourceRule {
   GroupVersionKind gvk;
@@ -147,7 +150,8 @@ struct ClusterTarget {
   ClusterTargetSpec spec;
 };
 
-// --- Inventories ------------------------------------------------------------------------------------------------
+// --- Inventories
+// ------------------------------------------------------------------------------------------------
 
 /// A reference to a sink; the string form ("name") is read as {name} (spec: crds 9 D2).
 struct SinkReference {
@@ -197,7 +201,8 @@ struct ClusterInventory {
   ClusterInventorySpec spec;
 };
 
-// --- Sinks ------------------------------------------------------------------------------------------------------
+// --- Sinks
+// ------------------------------------------------------------------------------------------------------
 
 struct LayoutFilename {
   std::string group_in_path;
@@ -367,7 +372,8 @@ struct EventSink {
   EventSinkSpec spec;
 };
 
-// --- Scopes, connection test ------------------------------------------------------------------------------------
+// --- Scopes, connection test
+// ------------------------------------------------------------------------------------
 
 struct ScopeSpec {
   std::vector<GroupVersionKind> allowed_gvks;
