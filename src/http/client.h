@@ -1,4 +1,5 @@
-// HTTP/1.1 client on libcurl's multi interface: one I/O thread per client, streaming bodies, deadlines.
+// HTTP/1.1 client on libcurl's multi interface: one I/O thread per client, streaming bodies,
+// deadlines.
 #pragma once
 
 #include <cstdint>
@@ -35,10 +36,12 @@ struct Request {
   std::optional<std::pair<std::string, base::Secret>> basic_auth;
   std::string body;
   std::shared_ptr<const TlsOptions> tls;
-  std::string proxy_url;       ///< empty: direct
-  std::shared_ptr<const base::AddressGuard> guard;  ///< checks every resolved address before connecting; may be empty
+  std::string proxy_url;  ///< empty: direct
+  std::shared_ptr<const base::AddressGuard>
+      guard;  ///< checks every resolved address before connecting; may be empty
   base::Duration connect_timeout = std::chrono::seconds(10);
-  base::Duration stall_timeout = std::chrono::seconds(30);  ///< no byte received for so long: retryable error
+  base::Duration stall_timeout =
+      std::chrono::seconds(30);  ///< no byte received for so long: retryable error
   std::size_t max_body_bytes = SIZE_MAX;
 };
 
@@ -58,18 +61,25 @@ class Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  /// Sends and waits for the complete answer. Any status is a success here; errors are transport errors (retryable,
-  /// with a reason of "unreachable", "tls", "timeout" or "cut"), refusal by the guard (denied) and cancellation. The
-  /// URL in messages is redacted.
+  /// Sends and waits for the complete answer. Any status is a success here; errors are transport
+  /// errors (retryable, with a reason of "unreachable", "tls", "timeout" or "cut"), refusal by the
+  /// guard (denied) and cancellation. The URL in messages is redacted.
   base::Result<Response> fetch(const base::Context& context, const Request& request);
 
-  /// Streams the body: `on_data` runs on the I/O thread and must be quick; returning false aborts (kCancelled). The
-  /// returned response has an empty body. Blocks until the end.
-  base::Result<Response> stream(const base::Context& context, const Request& request,
-                                const std::function<bool(const Response& head, std::string_view data)>& on_data);
+  /// Streams the body: `on_data` runs on the I/O thread and must be quick; returning false aborts
+  /// (kCancelled). The returned response has an empty body. Blocks until the end.
+  base::Result<Response> stream(
+      const base::Context& context, const Request& request,
+      const std::function<bool(const Response& head, std::string_view data)>& on_data);
 
   /// Starts a request and returns at once; `done` runs on the I/O thread exactly once.
-  void start(const base::Context& context, Request request, std::function<void(base::Result<Response>)> done);
+  void start(const base::Context& context, Request request,
+             std::function<void(base::Result<Response>)> done);
+  /// Both at once: returns at once, `on_data` gets the body as in stream(), then `done` once with
+  /// an empty body. An empty `on_data` collects the body.
+  void start_stream(const base::Context& context, Request request,
+                    std::function<bool(const Response& head, std::string_view data)> on_data,
+                    std::function<void(base::Result<Response>)> done);
 
  private:
   struct Impl;
