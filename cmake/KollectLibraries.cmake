@@ -18,3 +18,5 @@ pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2)
 if(KOLLECT_BENCH)
   find_package(benchmark REQUIRED)
 endif()
+# re2 asks for -pthread, which the precompiled header is built without; the C library needs no such flag.
+set_target_properties(PkgConfig::RE2 PROPERTIES INTERFACE_COMPILE_OPTIONS "")
