@@ -107,7 +107,9 @@ TEST(ReadExport, DecodeExamples) {
   for (const View c : cases->root().items()) {
     const auto rows = read_export(c.text("payload"));
     EXPECT_EQ(rows.has_value(), !c.find("error")->as_bool()) << c.text("payload");
-    if (rows) EXPECT_EQ(rows->size(), static_cast<std::size_t>(c.find("count")->number().i));
+    if (rows) {
+      EXPECT_EQ(rows->size(), static_cast<std::size_t>(c.find("count")->number().i));
+    }
   }
 }
 
