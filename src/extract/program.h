@@ -54,11 +54,13 @@ struct AttributeTrace {
   std::string value_json;
   std::optional<ExtractError> error;
   std::optional<std::uint64_t> cost;
-  std::optional<std::string> hint;  ///< e.g. the quoted spelling that would find a key (field-label-keys-with-dots)
+  std::optional<std::string>
+      hint;  ///< e.g. the quoted spelling that would find a key (field-label-keys-with-dots)
   bool type_mismatch = false;
 };
 
-/// The row's attributes as canonical JSON ("{}" when there are none), Resource-mode object included.
+/// The row's attributes as canonical JSON ("{}" when there are none), Resource-mode object
+/// included.
 struct Extracted {
   std::string attributes_json;
   std::uint32_t type_mismatches = 0;
@@ -81,7 +83,8 @@ class Program {
   [[nodiscard]] std::expected<Extracted, ExtractError> extract(base::json::View object,
                                                                const ObjectContext& context) const;
   /// Every attribute judged on its own; the object itself is never refused.
-  [[nodiscard]] std::vector<AttributeTrace> explain(base::json::View object, const ObjectContext& context) const;
+  [[nodiscard]] std::vector<AttributeTrace> explain(base::json::View object,
+                                                    const ObjectContext& context) const;
 
   [[nodiscard]] bool exports_resource() const;
   /// Attribute key of the embedded object ("resource" by default).
