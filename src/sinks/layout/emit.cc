@@ -1,0 +1,240 @@
+// The texts of documents, tree files and indexes (spec: sinks 4, 4.5).
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/json/document.h"
+#include "base/json/write.h"
+#include "base/yaml/write.h"
+#include "sinks/layout/run_layout.h"
+
+namespace kollect::sinks {
+
+namespace {
+
+namespace json = base::json;
+
+constexpr std::size_t kPiece = 64U << 10U;
+
+/// One value as a file of its own.
+std::string single(Format format, json::View view) {
+  switch (format) {
+    case Format::kYaml:
+      return base::yaml::write(view);
+    case Format::kJson:
+      return json::pretty(view);
+    case Format::kNdjson:
+      return json::compact(view) + "\n";
+  }
+  return {};
+}
+
+std::string single(Format format, const json::Value& value) {
+  switch (format) {
+    case Format::kYaml:
+      return base::yaml::write(value);
+    case Format::kJson:
+      return json::pretty(value);
+    case Format::kNdjson:
+      return json::compact(value) + "\n";
+  }
+  return {};
+}
+
+/// Rows [first, last) as a document, in pieces.
+base::Result<> write_rows(const inventory::RowSet& rows, std::size_t first, std::size_t last,
+                          Format format, const ChunkFn& out) {
+  if (first == last) return format == Format::kYaml ? out("[]\n") : base::Result<>();
+  std::string piece;
+  std::string row_text;
+  json::Document document;
+  const auto add = [&](const inventory::RowView& row) -> base::Result<> {
+    if (format == Format::kNdjson) {
+      inventory::append_row_json(piece, row);
+      piece += '\n';
+    } else {
+      row_text.clear();
+      inventory::append_row_json(row_text, row);
+      KL_TRY(document.reparse_borrowed(row_text));
+      base::yaml::append_sequence_item(piece, document.root());
+    }
+    if (piece.size() < kPiece) return {};
+    KL_TRY(out(piece));
+    piece.clear();
+    return {};
+  };
+  KL_TRY(rows.for_range(first, last, add));
+  return piece.empty() ? base::Result<>() : out(piece);
+}
+
+std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last) {
+  if (first == 0 && last == rows.size()) return rows.checksum();
+  base::Sha256 hash;
+  hash.update("[");
+  bool comma = false;
+  std::string text;
+  (void)rows.for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
+    text = comma ? "," : "";
+    comma = true;
+    inventory::append_row_json(text, row);
+    hash.update(text);
+    return {};
+  });
+  hash.update("]");
+  return hash.finish_hex();
+}
+
+/// The rest of emission for one export.
+class Emitter {
+ public:
+  Emitter(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out)
+      : exp_(exp), spec_(spec), out_(laid_out) {}
+
+  base::Result<> run(const std::function<base::Result<>(File&&)>& take) const {
+    for (std::size_t part = 0; part < out_.parts.size(); ++part) {
+      if (out_.mode == LayoutMode::kDocument) KL_TRY(take(document(part)));
+      if (!out_.index_paths.empty()) KL_TRY(take(index(part)));
+    }
+    if (out_.mode == LayoutMode::kDocument) return {};
+    return rows(take);
+  }
+
+ private:
+  File document(std::size_t part) const {
+    const auto [first, last] = out_.parts[part];
+    File file;
+    file.path = out_.paths[part];
+    file.rows = last - first;
+    file.exported_at = exp_.exported_at;
+    file.timed = spec_.format == Format::kJson;
+    file.write = [this, part, begin = first, end = last](const ChunkFn& out,
+                                                         base::WallTime at) -> base::Result<> {
+      if (spec_.format != Format::kJson)
+        return write_rows(*exp_.rows, begin, end, spec_.format, out);
+      inventory::EnvelopeMeta meta;
+      meta.generation = exp_.generation;
+      meta.exported_at = at;
+      meta.cluster = exp_.cluster;
+      if (out_.parts.size() > 1) {
+        meta.part_index = static_cast<std::uint32_t>(part + 1);
+        meta.part_total = static_cast<std::uint32_t>(out_.parts.size());
+      }
+      return out(inventory::envelope_json(*exp_.rows, begin, end, meta));
+    };
+    return file;
+  }
+
+  File index(std::size_t part) const {
+    const auto [first, last] = out_.parts[part];
+    File file;
+    file.path = out_.index_paths[part];
+    file.rows = last - first;
+    file.exported_at = exp_.exported_at;
+    file.timed = true;
+    auto checksum = range_checksum(*exp_.rows, first, last);
+    file.write = [this, begin = first, end = last, checksum](const ChunkFn& out,
+                                                             base::WallTime at) {
+      json::Object object;
+      object.set("schemaVersion", kSchemaVersion);
+      object.set("itemCount", static_cast<std::int64_t>(end - begin));
+      object.set("checksum", checksum);
+      if (at != base::WallTime{}) object.set("exportedAt", base::format_rfc3339_seconds(at));
+      object.set("cluster", cluster_word(exp_));
+      json::Array paths;
+      for (std::size_t i = begin; i < end; ++i) paths.emplace_back(out_.row_paths[i]);
+      object.set("paths", std::move(paths));
+      return out(single(spec_.format, json::Value(std::move(object))));
+    };
+    return file;
+  }
+
+  base::Result<> rows(const std::function<base::Result<>(File&&)>& take) const {
+    std::size_t number = 0;
+    std::string row_text;
+    json::Document document;
+    return exp_.rows->for_each([&](const inventory::RowView& row) -> base::Result<> {
+      File file;
+      file.path = out_.row_paths[number++];
+      file.rows = 1;
+      if (out_.content == LayoutContent::kItem) {
+        row_text.clear();
+        inventory::append_row_json(row_text, row);
+        KL_TRY(document.reparse_borrowed(row_text));
+        file.content = single(spec_.format, document.root());
+      } else {
+        KL_TRY(document.reparse_borrowed(row.attributes));
+        auto view = document.root();
+        if (out_.content == LayoutContent::kManifest) {
+          const auto object = view.find(out_.manifest_key);
+          if (!object) return base::terminal("a row lost its object", "no-manifest");
+          view = *object;
+        }
+        file.content = single(spec_.format, view);
+      }
+      return take(std::move(file));
+    });
+  }
+
+  const Export& exp_;
+  const LayoutSpec& spec_;
+  const LaidOut& out_;
+};
+
+}  // namespace
+
+base::Result<> RunLayout::emit(std::size_t export_index,
+                               const std::function<base::Result<>(File&&)>& take) const {
+  return Emitter((*impl_->exports)[export_index], impl_->spec, impl_->laid_out[export_index])
+      .run(take);
+}
+
+File RunLayout::manifest(std::size_t export_index, std::vector<std::string> paths) const {
+  const auto& exp = (*impl_->exports)[export_index];
+  const auto& laid_out = impl_->laid_out[export_index];
+  std::sort(paths.begin(), paths.end());
+  File file;
+  file.path = laid_out.manifest_path;
+  file.timed = true;
+  file.exported_at = exp.exported_at;
+  const auto parts = laid_out.parts.size();
+  file.write = [&exp, parts, all = std::move(paths)](const ChunkFn& out, base::WallTime at) {
+    json::Object object;
+    object.set("kind", kManifestKind);
+    object.set("schemaVersion", kSchemaVersion);
+    object.set("cluster", cluster_word(exp));
+    object.set("namespace", exp.inventory.ns);
+    object.set("name", exp.inventory.name);
+    object.set("generation", exp.generation);
+    object.set("partTotal", static_cast<std::int64_t>(parts));
+    json::Array numbers;
+    for (std::size_t i = 1; i <= parts; ++i) numbers.emplace_back(static_cast<std::int64_t>(i));
+    object.set("parts", std::move(numbers));
+    object.set("exportedAt", base::format_rfc3339_seconds(at));
+    json::Array listed;
+    for (const auto& path : all) listed.emplace_back(path);
+    object.set("paths", std::move(listed));
+    return out(json::pretty(json::Value(std::move(object))));
+  };
+  return file;
+}
+
+base::Result<RenderResult> render(const Export& exp, const LayoutSpec& spec,
+                                  const std::function<base::Result<>(File&&)>& emit) {
+  const std::vector<Export> exports = {exp};
+  KL_ASSIGN(const auto layout, RunLayout::plan(exports, spec));
+  const auto& laid_out = layout.exports().front();
+  RenderResult out;
+  out.document_path = laid_out.document_path;
+  out.mode = laid_out.mode;
+  out.prune = laid_out.prune;
+  out.checksum = exp.rows->checksum();
+  out.paths = laid_out.paths;
+  out.warnings = laid_out.warnings;
+  KL_TRY(layout.emit(0, emit));
+  if (laid_out.writes_manifest) {
+    KL_TRY(emit(layout.manifest(0, laid_out.paths)));
+    out.paths.push_back(laid_out.manifest_path);
+  }
+  return out;
+}
+
+}  // namespace kollect::sinks

@@ -1,0 +1,207 @@
+// Which files belong to an inventory, and which of them must stay (spec: sinks 7.5, pipeline P-9).
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json/document.h"
+#include "base/json/write.h"
+#include "base/strings.h"
+#include "base/yaml/read.h"
+#include "sinks/layout/run_layout.h"
+
+namespace kollect::sinks {
+
+namespace {
+
+namespace json = base::json;
+
+// Stands for the inventory's name while the pieces around it are found.
+constexpr std::string_view kNameMark = "kollect0inventory0name0mark";
+
+base::yaml::Limits index_limits() {
+  base::yaml::Limits limits;
+  limits.max_nodes = 4'000'000;
+  return limits;
+}
+
+bool has_manifest_kind(json::View root) {
+  return root.text("kind") == kManifestKind;
+}
+
+bool is_of(json::View root, const Export& exp) {
+  return root.text("cluster") == cluster_word(exp) && root.text("namespace") == exp.inventory.ns &&
+         root.text("name") == exp.inventory.name;
+}
+
+std::optional<json::Value> read_value(std::string_view text) {
+  auto value = base::yaml::read_one(text);
+  if (!value.has_value() || !value->is_object()) return {};
+  return std::move(*value);
+}
+
+/// Length of ".part-0001-of-0002" at the start of the text, 0 when there is none.
+std::size_t part_suffix_length(std::string_view text) {
+  std::size_t at = 0;
+  for (const std::string_view word : {".part-", "-of-"}) {
+    if (!text.substr(at).starts_with(word)) return 0;
+    at += word.size();
+    const auto end = std::min(text.find_first_not_of("0123456789", at), text.size());
+    if (end - at < 4) return 0;
+    at = end;
+  }
+  return at;
+}
+
+/// Namespace that the text of a row file or whole object names; none when the text is neither.
+std::optional<std::string> namespace_in(std::string_view text) {
+  const auto value = read_value(text);
+  if (!value) return {};
+  if (value->find("targetName") != nullptr && value->find("namespace") != nullptr) {
+    return std::string(value->text("namespace"));
+  }
+  const auto* metadata = value->find("metadata");
+  if (metadata != nullptr && value->find("apiVersion") != nullptr) {
+    return std::string(metadata->text("namespace"));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string manifest_path(const Export& exp, bool with_cluster) {
+  const auto ns = sanitise_segment(exp.inventory.ns, 253);
+  const auto name = sanitise_segment(exp.inventory.name, 240);
+  if (!with_cluster) return fmt::format("inventory/{}/{}.manifest.json", ns, name);
+  auto cluster = portable_segment(sanitise_segment(cluster_word(exp)));
+  if (cluster.empty()) cluster = "default";
+  return fmt::format("inventory/{}/{}/{}.manifest.json", cluster, ns, name);
+}
+
+std::vector<std::string> manifest_places(const Export& exp, const LayoutSpec& spec) {
+  if (spec.document_template.find("{cluster}") != std::string::npos) {
+    return {manifest_path(exp, true)};
+  }
+  return {manifest_path(exp, false), manifest_path(exp, true)};
+}
+
+std::optional<std::vector<std::string>> read_manifest(std::string_view text, const Export& exp) {
+  const auto document = json::Document::parse(text);
+  if (!document.has_value()) return {};
+  const auto root = document->root();
+  if (!has_manifest_kind(root) || !is_of(root, exp)) return {};
+  std::vector<std::string> out;
+  if (const auto paths = root.find("paths")) {
+    for (const auto path : paths->items()) out.emplace_back(path.as_string());
+  }
+  return out;
+}
+
+bool is_foreign_manifest(std::string_view text, const Export& exp) {
+  const auto document = json::Document::parse(text);
+  return document.has_value() && has_manifest_kind(document->root()) &&
+         !is_of(document->root(), exp);
+}
+
+std::vector<std::string> read_index(std::string_view text) {
+  std::vector<std::string> out;
+  const auto value = base::yaml::read_one(text, index_limits());
+  if (!value.has_value() || value->text("schemaVersion") != kSchemaVersion) return out;
+  const auto* paths = value->find("paths");
+  if (paths == nullptr || !paths->is_array()) return out;
+  for (const auto& path : paths->as_array()) {
+    if (path.is_string()) out.push_back(path.as_string());
+  }
+  return out;
+}
+
+PartSiblings::PartSiblings(const Export& exp, const LayoutSpec& spec) : name_(exp.inventory.name) {
+  const auto path = document_path(exp, spec, spec.document_template, kNameMark);
+  if (!path.has_value()) return;
+  std::string_view rest = *path;
+  for (auto at = rest.find(kNameMark); at != std::string_view::npos; at = rest.find(kNameMark)) {
+    pieces_.emplace_back(rest.substr(0, at));
+    rest.remove_prefix(at + kNameMark.size());
+  }
+  pieces_.emplace_back(rest);
+  const auto slash = pieces_.front().rfind('/');
+  folder_ = slash == std::string::npos ? "" : pieces_.front().substr(0, slash);
+}
+
+bool PartSiblings::matches(std::string_view path) const {
+  if (pieces_.size() < 2 || !path.starts_with(pieces_.front())) return false;
+  auto name = path.substr(pieces_.front().size());
+  if (!name.starts_with(name_)) return false;
+  name = name.substr(0, name_.size() + part_suffix_length(name.substr(name_.size())));
+  std::string whole = pieces_.front();
+  for (std::size_t i = 1; i < pieces_.size(); ++i) {
+    whole += name;
+    whole += pieces_[i];
+  }
+  return whole == path;
+}
+
+bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
+               std::string_view path, const std::function<std::optional<std::string>()>& read_old) {
+  if (exp.keep_namespaces.empty() || laid_out.mode == LayoutMode::kDocument) return false;
+  const auto is_kept = [&](std::string_view ns) {
+    return std::find(exp.keep_namespaces.begin(), exp.keep_namespaces.end(), ns) !=
+           exp.keep_namespaces.end();
+  };
+  if (const auto old = read_old()) {
+    if (!read_index(*old).empty()) return false;
+    if (const auto ns = namespace_in(*old)) return is_kept(*ns);
+  }
+  const RowPaths paths(exp, spec);
+  if (!paths.path_template().uses("sourceNamespace")) return true;
+  return std::any_of(exp.keep_namespaces.begin(), exp.keep_namespaces.end(), [&](const auto& ns) {
+    return path.find(sanitise_segment(ns, spec.max_segment_length)) != std::string_view::npos;
+  });
+}
+
+bool parses_as_own(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
+                   std::string_view path, std::string_view text) {
+  const auto value = read_value(text);
+  if (!value) return false;
+  const RowPaths paths(exp, spec);
+  inventory::RowView row;
+  if (laid_out.content == LayoutContent::kItem) {
+    row = {value->text("targetNamespace"),
+           value->text("targetName"),
+           value->text("namespace"),
+           value->text("name"),
+           value->text("group"),
+           value->text("version"),
+           value->text("kind"),
+           value->text("uid"),
+           "{}"};
+    if (row.target_name.empty() || row.kind.empty() || row.name.empty()) return false;
+    bool known = false;
+    (void)exp.rows->for_each([&](const inventory::RowView& own) -> base::Result<> {
+      known = own.target_namespace == row.target_namespace && own.target_name == row.target_name;
+      return known ? base::Result<>(base::not_found("found", "stop")) : base::Result<>();
+    });
+    if (!known) return false;
+  } else if (laid_out.content == LayoutContent::kManifest) {
+    const auto* metadata = value->find("metadata");
+    if (metadata == nullptr || paths.path_template().uses("targetName") ||
+        paths.path_template().uses("targetNamespace")) {
+      return false;
+    }
+    const auto api_version = value->text("apiVersion");
+    const auto slash = api_version.find('/');
+    row.group = slash == std::string_view::npos ? std::string_view() : api_version.substr(0, slash);
+    row.kind = value->text("kind");
+    row.ns = metadata->text("namespace");
+    row.name = metadata->text("name");
+    row.uid = metadata->text("uid");
+    if (row.kind.empty() || row.name.empty()) return false;
+  } else {
+    return false;
+  }
+  const auto own_path = paths.path(row);
+  if (!own_path.has_value()) return false;
+  return path == own_path->path ||
+         path == with_suffix(own_path->path, collision_suffix(row), paths.extension());
+}
+
+}  // namespace kollect::sinks
