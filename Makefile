@@ -6,6 +6,8 @@ FUZZ_SECONDS ?= 600
 BENCH_OBJECTS ?= 2000
 LINT ?= changed
 CTEST_ARGS ?=
+# The system's Python has the modules that scripts/install-deps.sh installs.
+PYTHON ?= $(or $(wildcard /usr/bin/python3),python3)
 
 # build PRESET TARGET...: configures once (CMake notices new files by itself) and builds.
 define build
@@ -67,7 +69,7 @@ tsan: ## unit tests with ThreadSanitizer
 	$(ctest) --test-dir build/tsan -j $(JOBS) -L unit $(CTEST_ARGS)
 
 examples: ## writes examples/dump anew
-	python3 scripts/make_example_dump.py examples/dump
+	$(PYTHON) scripts/make_example_dump.py examples/dump
 
 clean: ## removes build/
 	rm -rf build
