@@ -209,5 +209,20 @@ TEST(Value, OneRepresentationPerNumber) {
   EXPECT_FALSE(Value("1") == Value(1));
 }
 
+TEST(WalkList, ElementsWithoutATypeAreGivenOne) {
+  std::vector<std::string> items;
+  ListHandler handler;
+  handler.item_api_version = "apps/v1";
+  handler.item_kind = "Deployment";
+  handler.on_item = [&](View item) -> Result<> {
+    items.push_back(canonical(item));
+    return {};
+  };
+  ASSERT_TRUE(walk_list(R"({"items":[{"a":{"b":1}},{"kind":"Other"},7]})", handler).has_value());
+  EXPECT_EQ(items,
+            (std::vector<std::string>{R"({"a":{"b":1},"apiVersion":"apps/v1","kind":"Deployment"})",
+                                      R"({"apiVersion":"apps/v1","kind":"Other"})", "7"}));
+}
+
 }  // namespace
 }  // namespace kollect::base::json

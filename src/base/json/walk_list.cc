@@ -38,10 +38,32 @@ Result<> read_member(std::string_view key, TapeBuilder& builder, Tape& tape, Lis
   return {};
 }
 
+/// Appends a string member to the object that the tape holds. Order of members carries no meaning.
+void add_member(Tape& tape, std::string_view key, std::string_view value) {
+  for (const std::string_view text : {key, value}) {
+    tape.nodes.push_back({.text = text.data(),
+                          .size = static_cast<std::uint32_t>(text.size()),
+                          .span = 1,
+                          .type = Type::kString});
+  }
+  tape.nodes.front().span += 2;
+  ++tape.nodes.front().size;
+}
+
+View with_type(Tape& tape, const ListHandler& handler) {
+  View item(tape.nodes.data());
+  if (!item.is_object()) return item;
+  const bool needs_version = !handler.item_api_version.empty() && !item.find("apiVersion");
+  const bool needs_kind = !handler.item_kind.empty() && !item.find("kind");
+  if (needs_version) add_member(tape, "apiVersion", handler.item_api_version);
+  if (needs_kind) add_member(tape, "kind", handler.item_kind);
+  return View(tape.nodes.data());
+}
+
 Result<> walk_item(TapeBuilder& builder, Tape& tape, const ListHandler& handler) {
   const std::uint32_t start = builder.position();
   auto item = small_value(builder, tape);
-  if (item) return handler.on_item(*item);
+  if (item) return handler.on_item(with_type(tape, handler));
   if (!handler.on_bad_item) return item.error();
   builder.rewind(start);
   KL_TRY(builder.skip());
