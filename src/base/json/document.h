@@ -186,8 +186,8 @@ struct ListHandler {
   std::function<Result<>(View item)> on_item;
   std::function<void(const Error&)> on_bad_item;
   /// Given to elements that do not name their type (lists of built-in kinds leave it out); none when empty.
-  std::string item_api_version;
-  std::string item_kind;
+  std::string item_api_version = {};
+  std::string item_kind = {};
 };
 struct ListHead {
   std::string api_version;
