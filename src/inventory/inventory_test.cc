@@ -133,7 +133,7 @@ TEST(CutParts, MultipartExamples) {
     const RowSet rows = read_rows(std::string(root.text("rows")));
     EnvelopeMeta meta = example_meta();
     meta.generation = root.at_path({"inventory", "generation"})->number().i;
-    meta.cluster.clear();  // the recorded sizes are those of envelopes without a cluster
+    meta.cluster = root.find("sink")->text("cluster");
     const auto parts =
         cut_parts(rows, meta, static_cast<std::size_t>(root.find("maxExportBytes")->number().i));
     ASSERT_TRUE(parts.has_value()) << parts.error().message;
