@@ -1,0 +1,13 @@
+#!/bin/bash
+# All benchmarks: run.sh BUILD-DIR OBJECTS   (OBJECTS: Deployments for the comparison on a real kube-apiserver)
+set -euo pipefail
+BUILD=$1
+OBJECTS=$2
+HERE=$(dirname "$(readlink -f "$0")")
+shopt -s nullglob
+for program in "$BUILD"/bench/*_bench; do
+  echo "== $(basename "$program")"
+  "$program" --benchmark_min_time=0.3
+done
+echo "== collect against a raw list, $OBJECTS Deployments"
+python3 "$HERE/collect_bench.py" "$BUILD/kollect" --objects "$OBJECTS"
