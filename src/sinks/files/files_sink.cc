@@ -1,0 +1,247 @@
+#include "sinks/files/files_sink.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "sinks/files/folder.h"
+#include "sinks/files/folder_manifest.h"
+#include "sinks/layout/run_layout.h"
+
+namespace kollect::sinks {
+
+namespace {
+
+// Up to this many files of a run are brought to the disk one by one, more all at once at the end.
+constexpr std::size_t kSyncEach = 64;
+
+using What = ExportReport::Change::What;
+
+FolderManifest::Key key_of(const Export& exp) {
+  return {cluster_word(exp), exp.inventory};
+}
+
+/// One call of export_all.
+class Run {
+ public:
+  Run(const FilesSinkOptions& options, const base::Context& context,
+      const std::vector<Export>& exports, bool dry_run, Folder& folder)
+      : options_(options),
+        context_(context),
+        exports_(exports),
+        dry_run_(dry_run),
+        folder_(folder) {}
+
+  base::Result<ExportReport> run() {
+    KL_TRY(load());
+    KL_ASSIGN(auto layout, RunLayout::plan(exports_, options_.layout, owned_));
+    layout_ = &layout;
+    for (const auto& laid_out : layout.exports()) {
+      written_.insert(laid_out.paths.begin(), laid_out.paths.end());
+      if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
+      report_.warnings.insert(report_.warnings.end(), laid_out.warnings.begin(),
+                              laid_out.warnings.end());
+    }
+    sync_each_ = written_.size() <= kSyncEach;
+    KL_TRY(announce());
+    for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(write_export(i));
+    for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(finish_export(i));
+    if (options_.prune) KL_TRY(prune_left());
+    if (!dry_run_ && !sync_each_) folder_.sync_all();
+    KL_TRY(save(next_));
+    return std::move(report_);
+  }
+
+ private:
+  base::Result<> load() {
+    KL_ASSIGN(const auto text, folder_.read(kFolderManifest));
+    if (text) {
+      old_ = FolderManifest::parse(*text);
+      saved_text_ = *text;
+      if (old_.entries.empty() && old_.text() != *text) {
+        report_.warnings.push_back(
+            fmt::format("{} cannot be read; files of earlier runs are left alone",
+                        folder_.shown(kFolderManifest)));
+      }
+    }
+    next_ = old_;
+    owned_.resize(exports_.size());
+    for (std::size_t i = 0; i < exports_.size(); ++i) {
+      const auto entry = old_.entries.find(key_of(exports_[i]));
+      if (entry != old_.entries.end()) owned_[i].paths = entry->second;
+      KL_TRY(find_manifest(i));
+    }
+    return {};
+  }
+
+  /// The set manifest of a tree, which may be older than the folder's own list.
+  base::Result<> find_manifest(std::size_t i) {
+    for (const auto& place : manifest_places(exports_[i], options_.layout)) {
+      KL_ASSIGN(const auto text, folder_.read(place));
+      if (text && is_foreign_manifest(*text, exports_[i])) continue;
+      if (owned_[i].manifest_path.empty()) owned_[i].manifest_path = place;
+      if (!text) continue;
+      const auto paths = read_manifest(*text, exports_[i]);
+      if (!paths) continue;
+      owned_[i].manifest_path = place;
+      for (const auto& path : *paths) {
+        const auto checked = check_path(path, {});
+        if (checked.has_value() && checked->path == path) owned_[i].paths.insert(path);
+      }
+      break;
+    }
+    return {};
+  }
+
+  /// Lists new files before they are written: a run that is killed leaves none that nobody knows.
+  base::Result<> announce() {
+    auto both = old_;
+    for (std::size_t i = 0; i < exports_.size(); ++i) {
+      const auto& laid_out = layout_->exports()[i];
+      auto& paths = both.entries[key_of(exports_[i])];
+      paths.insert(owned_[i].paths.begin(), owned_[i].paths.end());
+      paths.insert(laid_out.paths.begin(), laid_out.paths.end());
+      if (laid_out.writes_manifest) paths.insert(laid_out.manifest_path);
+      next_.entries[key_of(exports_[i])].clear();
+    }
+    return save(both);
+  }
+
+  base::Result<> save(const FolderManifest& manifest) {
+    auto text = manifest.text();
+    if (dry_run_ || text == saved_text_) return {};
+    File file;
+    file.path = kFolderManifest;
+    file.content = text;
+    KL_TRY(folder_.write(file, true));
+    saved_text_ = std::move(text);
+    return {};
+  }
+
+  base::Result<> write_export(std::size_t i) {
+    auto& listed = next_.entries[key_of(exports_[i])];
+    return layout_->emit(i, [&](File&& file) -> base::Result<> {
+      listed.insert(file.path);
+      return put(file);
+    });
+  }
+
+  base::Result<> put(const File& file) {
+    KL_TRY(context_.check());
+    KL_ASSIGN(const auto outcome,
+              dry_run_ ? folder_.compare(file) : folder_.write(file, sync_each_));
+    ++(outcome.same ? report_.unchanged : report_.written);
+    if (!outcome.same) report_.bytes += outcome.bytes;
+    if (dry_run_) {
+      const auto what = outcome.same      ? What::kUnchanged
+                        : outcome.existed ? What::kUpdate
+                                          : What::kCreate;
+      report_.changes.push_back({what, file.path, file.rows, outcome.bytes});
+    }
+    return {};
+  }
+
+  /// Removes what the export no longer has and writes the set manifest.
+  base::Result<> finish_export(std::size_t i) {
+    const auto& exp = exports_[i];
+    const auto& laid_out = layout_->exports()[i];
+    const PartSiblings siblings(exp, options_.layout);
+    auto& listed = next_.entries[key_of(exp)];
+    std::vector<std::string> kept = laid_out.paths;
+    for (const auto& path : owned_[i].paths) {
+      if (written_.contains(path)) continue;
+      const bool tree = laid_out.mode != LayoutMode::kDocument;
+      const bool stale = laid_out.prune || options_.prune || (!tree && siblings.matches(path));
+      if (stale &&
+          !must_keep(exp, options_.layout, laid_out, path, [&] { return old_text(path); })) {
+        KL_TRY(remove(key_of(exp), path));
+      } else if (const auto there = folder_.read(path, 1); there.has_value() && *there) {
+        listed.insert(path);
+        if (!path.ends_with(".manifest.json")) kept.push_back(path);
+      }
+    }
+    if (!laid_out.writes_manifest) return {};
+    listed.insert(laid_out.manifest_path);
+    return put(layout_->manifest(i, std::move(kept)));
+  }
+
+  std::optional<std::string> old_text(const std::string& path) const {
+    auto text = folder_.read(path);
+    return text.has_value() ? std::move(*text) : std::nullopt;
+  }
+
+  base::Result<> remove(const FolderManifest::Key& key, const std::string& path) {
+    if (written_.contains(path) || old_.owned_by_other(key, path)) return {};
+    KL_TRY(context_.check());
+    if (dry_run_) {
+      KL_ASSIGN(const auto there, folder_.read(path, 1));
+      if (!there) return {};
+      report_.changes.push_back({What::kRemove, path, 0, 0});
+      ++report_.removed;
+      return {};
+    }
+    KL_ASSIGN(const bool removed, folder_.remove(path));
+    if (removed) ++report_.removed;
+    return {};
+  }
+
+  /// Documents of inventories that left the configuration, of this run's clusters only.
+  base::Result<> prune_left() {
+    std::set<std::string> clusters;
+    for (const auto& exp : exports_) clusters.insert(cluster_word(exp));
+    for (const auto& [key, paths] : old_.entries) {
+      const auto is_known = std::any_of(exports_.begin(), exports_.end(),
+                                        [&](const Export& exp) { return key_of(exp) == key; }) ||
+                            std::find(options_.configured.begin(), options_.configured.end(),
+                                      key.inventory) != options_.configured.end();
+      if (!clusters.contains(key.cluster) || is_known) continue;
+      for (const auto& path : paths) KL_TRY(remove(key, path));
+      next_.entries.erase(key);
+    }
+    return {};
+  }
+
+  const FilesSinkOptions& options_;
+  const base::Context& context_;
+  const std::vector<Export>& exports_;
+  const bool dry_run_;
+  Folder& folder_;
+  const RunLayout* layout_ = nullptr;
+  FolderManifest old_;
+  FolderManifest next_;
+  std::string saved_text_;
+  std::vector<Owned> owned_;
+  std::unordered_set<std::string> written_;
+  bool sync_each_ = true;
+  ExportReport report_;
+};
+
+class FilesSink final : public Sink {
+ public:
+  explicit FilesSink(FilesSinkOptions options) : options_(std::move(options)) {}
+
+  base::Result<ExportReport> export_all(const base::Context& context,
+                                        const std::vector<Export>& exports, bool dry_run) override {
+    KL_ASSIGN(auto folder, Folder::open(options_.folder, !dry_run));
+    if (!dry_run) KL_TRY(folder.lock(context, options_.lock_patience));
+    return Run(options_, context, exports, dry_run, folder).run();
+  }
+
+  base::Result<> probe(const base::Context& context) override {
+    KL_TRY(context.check());
+    KL_TRY(Folder::open(options_.folder, false));
+    return {};
+  }
+
+ private:
+  FilesSinkOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sink> make_files_sink(FilesSinkOptions options) {
+  return std::make_unique<FilesSink>(std::move(options));
+}
+
+}  // namespace kollect::sinks
