@@ -1,0 +1,153 @@
+#include "pipeline/config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "admission/admission.h"
+#include "api/codec.h"
+#include "base/strings.h"
+
+namespace kollect::pipeline {
+namespace {
+
+class Loader {
+ public:
+  Loader(Config& config, const ConfigOptions& options)
+      : config_(config), set_(*config.manifests), options_(options) {}
+
+  void run() {
+    config_.warnings = set_.warnings;
+    for (Manifest& manifest : set_.ours) {
+      if (judge(manifest)) sort_in(manifest);
+    }
+  }
+
+ private:
+  /// Schema and admission; the manifest's value becomes the defaulted one (L-44).
+  bool judge(Manifest& manifest) {
+    admission::Settings settings;
+    settings.allow_private_sinks = options_.allow_private_sinks;
+    settings.allow_local_sinks = true;
+    // The folder is the policy: no scopes, no look-ups (spec: pipeline 3).
+    admission::Verdict verdict = admission::review(manifest.value, {}, settings);
+    for (const std::string& path : verdict.pruned) {
+      set_.problems.push_back(problem_at(manifest, path, "unknown field"));
+    }
+    for (const admission::FieldError& error : verdict.errors) {
+      set_.problems.push_back(problem_at(manifest, error.path, error.message));
+    }
+    for (const std::string& warning : verdict.warnings) {
+      config_.warnings.push_back(
+          fmt::format("{}: {}: {}", manifest.where(), manifest.title(), warning));
+    }
+    if (verdict.stage != admission::Verdict::Stage::kAccept || !verdict.pruned.empty()) {
+      return false;
+    }
+    manifest.value = std::move(verdict.defaulted);
+    return true;
+  }
+
+  void sort_in(const Manifest& manifest) {
+    const std::string& kind = manifest.kind;
+    if (kind == "KollectProfile") return decode(config_.profiles, manifest);
+    if (kind == "KollectTarget") return decode(config_.targets, manifest);
+    if (kind == "KollectClusterTarget") return decode(config_.cluster_targets, manifest);
+    if (kind == "KollectInventory") return decode(config_.inventories, manifest);
+    if (kind == "KollectClusterInventory") return decode(config_.cluster_inventories, manifest);
+    if (kind == "KollectSnapshotSink") return decode(config_.snapshot_sinks, manifest);
+    if (kind == "KollectDatabaseSink") return decode(config_.database_sinks, manifest);
+    if (kind == "KollectEventSink") return decode(config_.event_sinks, manifest);
+    config_.warnings.push_back(fmt::format(
+        "{}: {} is checked by validate and otherwise not used: one-shot commands go by the rights "
+        "of the kubeconfig",
+        manifest.where(), manifest.title()));
+  }
+
+  template <class T>
+  void decode(std::deque<Loaded<T>>& list, const Manifest& manifest) {
+    auto object = api::decode<T>(manifest.value);
+    if (object) {
+      list.push_back({.object = std::move(*object), .manifest = &manifest});
+    } else {
+      set_.problems.push_back(problem_at(manifest, "", object.error().message));
+    }
+  }
+
+  Config& config_;
+  ManifestSet& set_;
+  const ConfigOptions& options_;
+};
+
+base::Result<> refuse_problems(std::vector<ManifestProblem> problems) {
+  if (problems.empty()) return {};
+  std::ranges::stable_sort(problems, {},
+                           [](const ManifestProblem& p) { return std::tie(p.file, p.line); });
+  std::string text = problems.front().text();
+  if (problems.size() > 1) {
+    text += fmt::format(" (and {} more, see kollect validate)", problems.size() - 1);
+  }
+  return base::configuration(std::move(text));
+}
+
+}  // namespace
+
+base::Result<Config> load_config(const std::vector<std::string>& paths,
+                                 const ConfigOptions& options) {
+  Config config;
+  KL_ASSIGN(ManifestSet set, load_manifests(paths));
+  config.manifests = std::make_unique<ManifestSet>(std::move(set));
+  Loader(config, options).run();
+  KL_TRY(refuse_problems(config.manifests->problems));
+  const std::string where = base::join(paths, ", ");
+  if (config.profiles.empty()) {
+    return base::configuration(where + ": there is no KollectProfile");
+  }
+  if (config.targets.empty() && config.cluster_targets.empty()) {
+    return base::configuration(where + ": there is no KollectTarget");
+  }
+  return config;
+}
+
+base::Result<ProfileLookup> find_profile(const Config& config, const Manifest& target,
+                                         const std::string& name) {
+  std::vector<const Loaded<api::Profile>*> elsewhere;
+  for (const Loaded<api::Profile>& profile : config.profiles) {
+    if (profile.manifest->name != name) continue;
+    if (profile.manifest->ns == target.ns) return ProfileLookup{.profile = &profile, .warning = {}};
+    elsewhere.push_back(&profile);
+  }
+  const std::string at = fmt::format("{}: {}", target.where("spec.profileRef"), target.title());
+  if (elsewhere.empty()) {
+    std::vector<std::string> known;
+    for (const auto& profile : config.profiles) known.push_back(profile.manifest->name);
+    const auto near = base::near_names(name, known);
+    return base::configuration(
+        fmt::format("{}: spec.profileRef: there is no profile \"{}\"{}", at, name,
+                    near.empty() ? "" : "; near names: " + base::join(near, ", ")));
+  }
+  if (elsewhere.size() > 1) {
+    return base::configuration(
+        fmt::format("{}: spec.profileRef: none of the {} profiles named \"{}\" is in namespace {}",
+                    at, elsewhere.size(), name, target.ns));
+  }
+  return ProfileLookup{.profile = elsewhere.front(),
+                       .warning = fmt::format(
+                           "{}: profile \"{}\" is taken from namespace {}; a cluster would refuse "
+                           "that",
+                           at, name, elsewhere.front()->manifest->ns)};
+}
+
+base::Result<const Loaded<api::Profile>*> find_cluster_profile(const Config& config,
+                                                               const Manifest& target,
+                                                               const api::ObjectReference& ref) {
+  for (const Loaded<api::Profile>& profile : config.profiles) {
+    if (profile.manifest->name == ref.name && profile.manifest->ns == ref.ns) return &profile;
+  }
+  return base::configuration(fmt::format("{}: {}: spec.profileRef: there is no profile {}/{}",
+                                         target.where("spec.profileRef"), target.title(), ref.ns,
+                                         ref.name));
+}
+
+}  // namespace kollect::pipeline
