@@ -37,7 +37,8 @@ struct ClusterConfig {
     std::string api_version;
     std::string install_hint;
     bool provide_cluster_info = false;
-    std::filesystem::path base_dir;  ///< relative commands with a slash are relative to this
+    std::string interactive_mode = "IfAvailable";  ///< or "Never", "Always"
+    std::filesystem::path base_dir;    ///< relative commands with a slash are relative to this
     base::json::Value cluster_config;  ///< extension client.authentication.k8s.io/exec
   };
   std::optional<Exec> exec;
@@ -52,36 +53,48 @@ struct ClusterConfig {
   std::string identity_key;
 };
 
-/// Several files merged as kubectl does: the first that sets an entry wins (spec: pipeline 5, L-52).
+/// Several files merged as kubectl does: the first that sets an entry wins (spec: pipeline 5,
+/// L-52).
 class Kubeconfig {
  public:
-  /// `paths` in order; missing files are skipped when there are several; relative paths inside are relative to their
-  /// file. Errors (configuration) name the file, and line and column where it is not YAML.
+  static constexpr const char* kServiceAccountDir = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+  /// `paths` in order; missing files are skipped when there are several; relative paths inside are
+  /// relative to their file. Errors (configuration) name the file, and line and column where it is
+  /// not YAML.
   static base::Result<Kubeconfig> load(const std::vector<std::filesystem::path>& paths);
-  /// --kubeconfig, else $KUBECONFIG (list), else ~/.kube/config; none there and a service account mounted: in-cluster,
-  /// context "in-cluster". `env` is the process environment.
-  static base::Result<Kubeconfig> load_default(const std::string& flag_path, const std::map<std::string, std::string>& env);
+  /// --kubeconfig, else $KUBECONFIG (list), else ~/.kube/config; none there and a service account
+  /// mounted: in-cluster, context "in-cluster". `env` is the process environment. `service_account`
+  /// is the folder of a mounted account: token, ca.crt, namespace.
+  static base::Result<Kubeconfig> load_default(
+      const std::string& flag_path, const std::map<std::string, std::string>& env,
+      const std::filesystem::path& service_account = kServiceAccountDir);
 
   [[nodiscard]] std::vector<std::string> context_names() const;  ///< sorted bytewise
   [[nodiscard]] const std::string& current_context() const;
-  /// Settings of one context. Errors (configuration, reason "context") for a missing cluster or user entry, unreadable
-  /// certificates; never another server (L-54).
+  /// Settings of one context. Errors (configuration, reason "context") for a missing cluster or
+  /// user entry, unreadable certificates; never another server (L-54).
   [[nodiscard]] base::Result<ClusterConfig> resolve(const std::string& context) const;
 
+  struct Impl;  ///< of the room's own use
+
  private:
-  struct Impl;
+  explicit Kubeconfig(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Result of --context values (spec: pipeline 5, L-53): sorted names without repeats, and warnings for patterns that
-/// match nothing. Errors: unknown name (offers near ones), malformed pattern, nothing matched, no current context.
+/// Result of --context values (spec: pipeline 5, L-53): sorted names without repeats, and warnings
+/// for patterns that match nothing. Errors: unknown name (offers near ones), malformed pattern,
+/// nothing matched, no current context.
 struct ContextSelection {
   std::vector<std::string> names;
   std::vector<std::string> warnings;
 };
-base::Result<ContextSelection> select_contexts(const Kubeconfig& config, const std::vector<std::string>& patterns);
+base::Result<ContextSelection> select_contexts(const Kubeconfig& config,
+                                               const std::vector<std::string>& patterns);
 
-/// Glob of spec pipeline 5: * ? [a-c] [^a] and backslash; * and ? match "/" too. Error: malformed pattern.
+/// Glob of spec pipeline 5: * ? [a-c] [^a] and backslash; * and ? match "/" too. Error: malformed
+/// pattern.
 base::Result<bool> glob_match(std::string_view pattern, std::string_view text);
 
 }  // namespace kollect::kube

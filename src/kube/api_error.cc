@@ -1,0 +1,76 @@
+#include "kube/api_error.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/json/document.h"
+#include "base/strings.h"
+
+namespace kollect::kube {
+
+namespace {
+
+constexpr std::size_t kLongestMessage = 400;
+constexpr base::Duration kFirstDelay = std::chrono::milliseconds(500);
+constexpr base::Duration kLongestDelay = std::chrono::seconds(10);
+constexpr std::int64_t kLongestRetryAfter = 60;
+
+}  // namespace
+
+std::string status_message(std::string_view body) {
+  std::string text(base::trim(body));
+  if (auto document = base::json::Document::parse_borrowed(body)) {
+    const auto root = document->root();
+    if (root.is_object() && root.text("kind") == "Status") text = root.text("message");
+  }
+  text = base::sanitize_utf8(base::cut_utf8(text, kLongestMessage));
+  std::ranges::replace_if(
+      text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return text;
+}
+
+base::Error error_of(std::string_view label, int status, std::string_view body) {
+  const std::string said = status_message(body);
+  const std::string message =
+      fmt::format("{}: {}{}{}", label, status, said.empty() ? "" : ": ", said);
+  switch (status) {
+    case 401:
+      return base::denied(message, "unauthorized");
+    case 403:
+      return base::denied(message, "forbidden");
+    case 404:
+      return base::not_found(message, "not-found");
+    case 409:
+      return base::conflict(message, "conflict");
+    case 410:
+      return base::retryable(message, "expired");
+    default:
+      break;
+  }
+  if (is_passing(status) || status == 408) return base::retryable(message, "transient");
+  return base::terminal(message, "rejected");
+}
+
+base::Error transport_error(const base::Error& error) {
+  base::Error out = error;
+  if (error.reason == "tls") out.reason = "unreachable";
+  if (error.reason == "cut") out.reason = "transient";
+  return out;
+}
+
+bool is_passing(int status) {
+  return status == 429 || status >= 500;
+}
+
+base::Duration retry_delay(std::uint32_t attempt, const std::optional<std::string>& retry_after) {
+  if (retry_after) {
+    std::int64_t seconds = -1;
+    std::from_chars(retry_after->data(), retry_after->data() + retry_after->size(), seconds);
+    if (seconds >= 0) return std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
+  }
+  return std::min(kLongestDelay, kFirstDelay * (1U << std::min(attempt, 10U)));
+}
+
+}  // namespace kollect::kube

@@ -1,0 +1,73 @@
+// One request to an API server: credentials, one refresh after a 401, retries of reads, warnings.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/context.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "http/client.h"
+#include "kube/client.h"
+#include "kube/credentials.h"
+
+namespace kollect::kube {
+
+/// A request before credentials. A pure value.
+struct Call {
+  std::string method = "GET";
+  std::string path;  ///< from the server's root, with query
+  std::string accept = "application/json";
+  std::string body;
+  std::string content_type;
+  bool is_read = true;                   ///< may be sent again
+  std::optional<std::uint32_t> retries;  ///< instead of ClientOptions::retries
+};
+
+/// Thread-safe.
+class Sender {
+ public:
+  Sender(std::shared_ptr<http::Client> http, ClusterConfig config, ClientOptions options,
+         const base::Logger* log);
+
+  /// Any status is a success; 429 and 5xx only after the retries, 401 only after a refresh of the
+  /// credential. Errors: as transport_error(), and those of credentials.
+  base::Result<http::Response> send(const base::Context& context, const Call& call);
+  /// As send(), other statuses than 2xx are errors. `label` begins their message.
+  base::Result<http::Response> expect_success(const base::Context& context, const Call& call,
+                                              std::string_view label);
+
+  [[nodiscard]] http::Request make_request(const Call& call, const Credential& credential) const;
+  /// Collects Warning headers and remembers that the server was reached.
+  void note(const http::Response& response);
+  /// A server that answered before may just be restarting: worth a retry.
+  [[nodiscard]] bool worth_retry(const base::Error& error) const;
+  /// Logs and waits before a retry. Error: cancelled.
+  base::Result<> wait(const base::Context& context, std::uint32_t attempt, std::string_view why,
+                      const std::optional<std::string>& retry_after);
+
+  [[nodiscard]] http::Client& http() const { return *http_; }
+  [[nodiscard]] Credentials& credentials() { return credentials_; }
+  [[nodiscard]] const ClusterConfig& config() const { return config_; }
+  [[nodiscard]] const ClientOptions& options() const { return options_; }
+  [[nodiscard]] const base::Logger* log() const { return log_; }
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+ private:
+  const std::shared_ptr<http::Client> http_;
+  const ClusterConfig config_;
+  const ClientOptions options_;
+  const base::Logger* const log_;
+  Credentials credentials_;
+  std::atomic<bool> reached_ = false;
+  mutable std::mutex mutex_;
+  std::vector<std::string> warnings_;
+};
+
+/// Text of a Warning header ("299 - \"text\""); empty when it is none.
+std::string warning_text(std::string_view header);
+
+}  // namespace kollect::kube
