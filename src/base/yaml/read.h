@@ -24,7 +24,8 @@ struct Document {
   json::Value value;
   std::uint32_t index = 1;  ///< position in the stream, from 1; empty documents count
   Place start;
-  /// Place of every value by its path ("spec.attributes[2].path"); of the key for members. Filled when asked.
+  /// Place of every value by its path ("spec.attributes[2].path"); of the key for members. Filled
+  /// when asked.
   std::map<std::string, Place> places;
 };
 
@@ -42,16 +43,19 @@ struct Problem {
   std::string message;
 };
 
-/// Reads a stream. Scalars by the YAML 1.2 core rules (plain yes, no, on, off, y, n are text; L-43); quoted ones are
-/// text; integers of 64 bits exact; timestamps are text. "<<" merges are followed. A repeated key, an unknown alias, a
-/// non-scalar key, or a limit that is passed makes the document a problem. JSON is YAML. A byte order mark and CRLF are
-/// accepted. Empty and comment-only documents are skipped. `on_document` may return an error to stop, which is returned.
-/// Problems are handed to `on_problem`, and reading goes on behind the next "---" line where that is possible.
+/// Reads a stream. Scalars by the YAML 1.2 core rules (plain yes, no, on, off, y, n are text;
+/// L-43); quoted ones are text; integers of 64 bits exact; timestamps are text. "<<" merges are
+/// followed. A repeated key, an unknown alias, a non-scalar key, or a limit that is passed makes
+/// the document a problem. JSON is YAML. A byte order mark and CRLF are accepted. Empty and
+/// comment-only documents are skipped. `on_document` may return an error to stop, which is
+/// returned. Problems are handed to `on_problem`, and reading goes on behind the next "---" line
+/// where that is possible.
 Result<> read_stream(std::string_view text, const Limits& limits,
                      const std::function<Result<>(Document&&)>& on_document,
                      const std::function<void(const Problem&)>& on_problem);
 
-/// All documents of a stream; the first problem is the error (configuration, "document 2, line 14, column 3: …").
+/// All documents of a stream; the first problem is the error (configuration, "document 2, line 14,
+/// column 3: …").
 Result<std::vector<Document>> read_all(std::string_view text, const Limits& limits = {});
 /// Exactly one document.
 Result<json::Value> read_one(std::string_view text, const Limits& limits = {});
