@@ -1,5 +1,5 @@
-// Judging manifests of our kinds: decode, schema, admission rules (spec: crds 2 and 4). `kollect validate` uses it now,
-// the webhook server later.
+// Judging manifests of our kinds: decode, schema, admission rules (spec: crds 2 and 4). `kollect
+// validate` uses it now, the webhook server later.
 #pragma once
 
 #include <string>
@@ -11,8 +11,9 @@
 namespace kollect::admission {
 
 struct FieldError {
-  std::string path;     ///< "spec.attributes[0].path"; empty for plain denials
-  std::string kind;     ///< Required, Invalid, NotSupported, Duplicate, Forbidden, TooMany, Internal; "plain" for plain denials
+  std::string path;  ///< "spec.attributes[0].path"; empty for plain denials
+  std::string kind;  ///< Required, Invalid, NotSupported, Duplicate, Forbidden, TooMany, Internal;
+                     ///< "plain" for plain denials
   std::string message;
 };
 
@@ -36,8 +37,9 @@ struct Settings {
   std::size_t max_export_bytes = 1572864;
 };
 
-/// Judges a manifest of one of the eleven kinds. `existing`: objects that rules look up (profiles, scopes), as
-/// manifests. The object's old state is never looked at; one with a deletionTimestamp passes the rules.
+/// Judges a manifest of one of the eleven kinds. `existing`: objects that rules look up (profiles,
+/// scopes), as manifests. The object's old state is never looked at; one with a deletionTimestamp
+/// passes the rules.
 Verdict review(const base::json::Value& manifest, const std::vector<base::json::Value>& existing,
                const Settings& settings);
 
