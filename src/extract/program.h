@@ -54,6 +54,7 @@ struct AttributeTrace {
   std::string value_json;
   std::optional<ExtractError> error;
   std::optional<std::uint64_t> cost;
+  std::uint64_t nanoseconds = 0;  ///< time the evaluation took
   std::optional<std::string>
       hint;  ///< e.g. the quoted spelling that would find a key (field-label-keys-with-dots)
   bool type_mismatch = false;
