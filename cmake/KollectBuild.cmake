@@ -82,7 +82,7 @@ endfunction()
 
 function(kollect_test_program program label room)
   add_executable(${program} ${ARGN})
-  target_link_libraries(${program} PRIVATE kollect_${room} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${program} PRIVATE kollect_${room} kollect_test_support GTest::gmock GTest::gtest_main)
   target_compile_definitions(${program} PRIVATE KOLLECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                                                 KOLLECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
   kollect_pch(${program})
