@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "cel/cel.h"
+#include "extract/cel_environment.h"
 #include "select/label_selector.h"
 
 namespace kollect::admission {
@@ -112,12 +113,8 @@ void check_match_policy(Findings& findings, const std::string& path, const std::
   if (text.empty()) {
     return;
   }
-  cel::Environment environment;
-  environment.variables = {{"object", "dyn"},
-                           {"self", "dyn"},
-                           {"cluster", "string"},
-                           {"namespaceLabels", "map(string, string)"}};
-  if (auto program = cel::Program::compile(text, environment); !program.has_value()) {
+  if (auto program = cel::Program::compile(text, extract::attribute_environment());
+      !program.has_value()) {
     findings.invalid(path, program.error().message);
   }
 }

@@ -20,32 +20,39 @@ struct Range4 {
   std::uint32_t network;
   int bits;
   std::string_view name;
-  bool only_private;  // lifted by --allow-private-sinks
+  bool only_private;       // lifted by --allow-private-sinks
+  bool dial_only = false;  // refused when dialled, not where a host is written (spec: crds 4.9)
 };
 
-constexpr std::array<Range4, 11> kRanges4 = {{
+constexpr std::array<Range4, 12> kRanges4 = {{
     {0x7F000000U, 8, "loopback address", false},
     {0xA9FE0000U, 16, "link-local address", false},
     {0x64400000U, 10, "shared address space 100.64.0.0/10", false},
     {0xC6120000U, 15, "benchmark address space 198.18.0.0/15", false},
     {0x00000000U, 8, "unspecified address", false},
-    {0xE0000000U, 4, "multicast address", false},
-    {0xFFFFFFFFU, 32, "broadcast address", false},
+    {0xE0000000U, 24, "link-local multicast address", false},
+    {0xE0000000U, 4, "multicast address", false, true},
+    {0xFFFFFFFFU, 32, "broadcast address", false, true},
     {0x0A000000U, 8, "private address", true},
     {0xAC100000U, 12, "private address", true},
     {0xC0A80000U, 16, "private address", true},
-    {0xC0000000U, 24, "protocol address space 192.0.0.0/24", false},
+    {0xC0000000U, 24, "protocol address space 192.0.0.0/24", false, true},
 }};
 
 std::optional<std::string> refusal(std::string_view name, std::string_view text) {
   return fmt::format("{} ({}) is not allowed", text, name);
 }
 
-std::optional<std::string> refuse_v4(std::uint32_t address, bool allow_private,
+/// How strict the literal is judged: as written in a manifest, or as about to be dialled.
+enum class Stage { kWritten, kDialled };
+
+std::optional<std::string> refuse_v4(std::uint32_t address, bool allow_private, Stage stage,
                                      std::string_view text) {
   for (const Range4& range : kRanges4) {
     const std::uint32_t mask = ~std::uint32_t{0} << static_cast<unsigned>(32 - range.bits);
-    if ((address & mask) == range.network && !(range.only_private && allow_private)) {
+    const bool lifted =
+        (range.only_private && allow_private) || (range.dial_only && stage == Stage::kWritten);
+    if ((address & mask) == range.network && !lifted) {
       return refusal(range.name, text);
     }
   }
@@ -78,9 +85,10 @@ std::optional<std::uint32_t> embedded_v4(const V6& bytes) {
   return std::nullopt;
 }
 
-std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, std::string_view text) {
+std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, Stage stage,
+                                     std::string_view text) {
   if (const auto v4 = embedded_v4(bytes)) {
-    return refuse_v4(*v4, allow_private, text);
+    return refuse_v4(*v4, allow_private, stage, text);
   }
   constexpr V6 kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   constexpr V6 kMetadata = {0xFD, 0x00, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54};
@@ -96,7 +104,8 @@ std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, std::s
   if (bytes[0] == 0xFE && (bytes[1] & 0xC0U) == 0x80U) {
     return refusal("link-local address", text);
   }
-  if (bytes[0] == 0xFF) {
+  const bool link_local_multicast = (bytes[1] & 0x0FU) == 0x02;
+  if (bytes[0] == 0xFF && (stage == Stage::kDialled || link_local_multicast)) {
     return refusal("multicast address", text);
   }
   if ((bytes[0] & 0xFEU) == 0xFCU && !allow_private) {
@@ -106,7 +115,8 @@ std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, std::s
 }
 
 /// Reason for an IP literal; outer none: the text is no literal.
-std::optional<std::optional<std::string>> judge_literal(std::string_view text, bool allow_private) {
+std::optional<std::optional<std::string>> judge_literal(std::string_view text, bool allow_private,
+                                                        Stage stage) {
   std::string bare(text);
   if (bare.size() >= 2 && bare.front() == '[' && bare.back() == ']') {
     bare = bare.substr(1, bare.size() - 2);
@@ -114,11 +124,11 @@ std::optional<std::optional<std::string>> judge_literal(std::string_view text, b
   bare = bare.substr(0, bare.find('%'));  // an IPv6 zone does not change what is reached
   in_addr v4{};
   if (inet_pton(AF_INET, bare.c_str(), &v4) == 1) {
-    return refuse_v4(ntohl(v4.s_addr), allow_private, text);
+    return refuse_v4(ntohl(v4.s_addr), allow_private, stage, text);
   }
   V6 v6{};
   if (inet_pton(AF_INET6, bare.c_str(), v6.data()) == 1) {
-    return refuse_v6(v6, allow_private, text);
+    return refuse_v6(v6, allow_private, stage, text);
   }
   return std::nullopt;
 }
@@ -163,11 +173,11 @@ std::optional<std::string> AddressGuard::refuse_host(std::string_view host) cons
   if (name.ends_with(".localhost")) {
     return refusal("name of this machine", name);
   }
-  return judge_literal(name, allow_private_).value_or(std::nullopt);
+  return judge_literal(name, allow_private_, Stage::kWritten).value_or(std::nullopt);
 }
 
 std::optional<std::string> AddressGuard::refuse_address(std::string_view address) const {
-  if (const auto verdict = judge_literal(address, allow_private_)) {
+  if (const auto verdict = judge_literal(address, allow_private_, Stage::kDialled)) {
     return *verdict;
   }
   return refusal("not an IP address", address);
