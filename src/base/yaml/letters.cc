@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "base/yaml/style.h"
+#include "base/yaml/key_order.h"
 
 namespace kollect::base::yaml {
 

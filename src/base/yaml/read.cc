@@ -85,6 +85,47 @@ BuildResult read_piece(const Piece& piece, const Limits& limits, std::uint32_t i
   return result;
 }
 
+/// JSON values one after another ("kubectl get -o json" several times, JSON lines) are documents of
+/// their own.
+std::vector<Piece> split_json(const Piece& piece) {
+  std::vector<Piece> pieces;
+  std::string_view rest = piece.text;
+  std::uint32_t line = piece.line;
+  const auto skip = [&](std::size_t size) {
+    line += static_cast<std::uint32_t>(
+        std::count(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size), '\n'));
+    rest.remove_prefix(size);
+  };
+  while (true) {
+    skip(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+    if (rest.empty()) {
+      return pieces;
+    }
+    const std::size_t end =
+        rest.front() == '{' || rest.front() == '[' ? json_end(rest) : std::string_view::npos;
+    if (end == std::string_view::npos) {
+      return {piece};  // no sequence of JSON values: YAML shall judge it as a whole
+    }
+    pieces.push_back({rest.substr(0, end), line, piece.marked});
+    skip(end);
+  }
+}
+
+std::vector<Piece> split_documents(std::string_view text) {
+  std::vector<Piece> documents;
+  for (const Piece& piece : split_stream(text)) {
+    const auto content = piece.text.find_first_not_of(" \t\r\n");
+    if (content != std::string_view::npos &&
+        (piece.text[content] == '{' || piece.text[content] == '[')) {
+      const auto values = split_json(piece);
+      documents.insert(documents.end(), values.begin(), values.end());
+    } else {
+      documents.push_back(piece);
+    }
+  }
+  return documents;
+}
+
 std::string describe(const Problem& problem) {
   return fmt::format("document {}, line {}, column {}: {}", problem.document, problem.place.line,
                      problem.place.column, problem.message);
@@ -97,7 +138,7 @@ Result<> read_stream(std::string_view text, const Limits& limits,
                      const std::function<void(const Problem&)>& on_problem) {
   std::string buffer;
   std::uint32_t index = 0;
-  for (const Piece& piece : split_stream(as_utf8(text, buffer))) {
+  for (const Piece& piece : split_documents(as_utf8(text, buffer))) {
     ++index;
     if (index > limits.max_documents) {
       on_problem(

@@ -102,6 +102,25 @@ std::vector<Piece> split_stream(std::string_view text) {
   return Splitter(text).run();
 }
 
+std::size_t json_end(std::string_view text) {
+  std::size_t depth = 0;
+  bool quoted = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      at += c == '\\' ? 1 : 0;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return std::string_view::npos;
+}
+
 std::string_view as_utf8(std::string_view text, std::string& buffer) {
   if (text.starts_with(kMark)) {
     return text.substr(kMark.size());

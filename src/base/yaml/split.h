@@ -25,4 +25,7 @@ std::vector<Piece> split_stream(std::string_view text);
 /// unchanged, without its byte order mark. `buffer` holds the converted text.
 std::string_view as_utf8(std::string_view text, std::string& buffer);
 
+/// End of the JSON object or array that begins `text`, by its brackets; npos when it does not end.
+std::size_t json_end(std::string_view text);
+
 }  // namespace kollect::base::yaml

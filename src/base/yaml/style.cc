@@ -237,45 +237,6 @@ Shape look_at(std::string_view text) {
   return shape;
 }
 
-/// The decimal number at `at`: its value as digits without leading zeros.
-std::string_view significant_digits(std::string_view text, std::size_t at) {
-  std::string_view digits = text.substr(at, count_digits(text, at));
-  const auto first = digits.find_first_not_of('0');
-  return first == std::string_view::npos ? std::string_view() : digits.substr(first);
-}
-
-/// True when a digit other than 0 stands in the run of digits before `at`.
-bool follows_number(std::string_view text, std::size_t at) {
-  while (at > 0 && is_digit(text[at - 1])) {
-    --at;
-    if (text[at] != '0') {
-      return true;
-    }
-  }
-  return false;
-}
-
-bool number_less(std::string_view a, std::string_view b, std::size_t at) {
-  const std::size_t a_count = count_digits(a, at);
-  const std::size_t b_count = count_digits(b, at);
-  // In the middle of a number a zero counts: both sides are read with a 1 in front.
-  const bool inside = (a[at] == '0' || b[at] == '0') && follows_number(a, at);
-  const std::string_view a_value = inside ? a.substr(at, a_count) : significant_digits(a, at);
-  const std::string_view b_value = inside ? b.substr(at, b_count) : significant_digits(b, at);
-  if (a_value.size() != b_value.size()) {
-    return a_value.size() < b_value.size();
-  }
-  if (a_value != b_value) {
-    return a_value < b_value;
-  }
-  if (a_count != b_count) {
-    return a_count < b_count;
-  }
-  std::size_t a_at = at;
-  std::size_t b_at = at;
-  return next_character(a, a_at) < next_character(b, b_at);
-}
-
 }  // namespace
 
 char32_t next_character(std::string_view text, std::size_t& at) {
@@ -345,35 +306,6 @@ Style choose_style(std::string_view text) {
     return Style::kDoubleQuoted;
   }
   return shape.indicators || shape.outer_blank ? Style::kSingleQuoted : Style::kPlain;
-}
-
-bool key_less(std::string_view a, std::string_view b) {
-  std::size_t at =
-      std::mismatch(a.begin(),
-                    a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())),
-                    b.begin())
-          .first -
-      a.begin();
-  if (at == a.size() || at == b.size()) {
-    return a.size() < b.size();
-  }
-  // Back to the first byte of the character.
-  while (at > 0 && (static_cast<unsigned char>(a[at]) & 0xC0U) == 0x80U) {
-    --at;
-  }
-  std::size_t a_end = at;
-  std::size_t b_end = at;
-  const char32_t x = next_character(a, a_end);
-  const char32_t y = next_character(b, b_end);
-  const bool x_letter = is_letter(x);
-  const bool y_letter = is_letter(y);
-  if (x_letter && y_letter) {
-    return x < y;
-  }
-  if (x_letter || y_letter) {
-    return y_letter;
-  }
-  return number_less(a, b, at);
 }
 
 }  // namespace kollect::base::yaml

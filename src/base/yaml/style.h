@@ -21,10 +21,4 @@ bool must_be_escaped(char32_t c);
 /// Decodes the character at `at` of valid UTF-8 and moves behind it.
 char32_t next_character(std::string_view text, std::size_t& at);
 
-/// Order of keys in a mapping (spec: sinks 4.1).
-bool key_less(std::string_view a, std::string_view b);
-
-/// Letter by Unicode category (L*).
-bool is_letter(char32_t c);
-
 }  // namespace kollect::base::yaml

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/json/write.h"
+#include "base/yaml/key_order.h"
 #include "base/yaml/style.h"
 
 namespace kollect::base::yaml {
@@ -93,13 +94,7 @@ class Writer {
   }
 
   void mapping(View view, std::size_t indent, bool first_in_line) {
-    std::vector<View::Member> members = view.sorted_members();
-    // stable_sort stays within bounds even where key_less is no strict weak order (odd mixtures of
-    // digits).
-    std::stable_sort(
-        members.begin(), members.end(),
-        [](const View::Member& a, const View::Member& b) { return key_less(a.key, b.key); });
-    for (const View::Member& member : members) {
+    for (const View::Member& member : ordered_members(view)) {
       if (!first_in_line) {
         new_line(indent);
       }
