@@ -61,6 +61,25 @@ std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta) {
   return envelope_json(rows, 0, rows.size(), meta);
 }
 
+base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta,
+                               const std::function<base::Result<>(std::string_view)>& write) {
+  constexpr std::size_t kPiece = 64U << 10U;
+  std::string out;
+  append_head(out, rows.checksum(), rows.size(), meta);
+  bool comma = false;
+  KL_TRY(rows.for_each([&](const RowView& row) -> base::Result<> {
+    if (comma) out += ',';
+    comma = true;
+    append_row_json(out, row);
+    if (out.size() < kPiece) return {};
+    KL_TRY(write(out));
+    out.clear();
+    return {};
+  }));
+  out += "]}";
+  return write(out);
+}
+
 base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta& meta,
                                           std::size_t ceiling) {
   std::vector<Part> whole = {{.first = 0, .last = rows.size()}};

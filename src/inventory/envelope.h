@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "inventory/row_set.h"
@@ -22,6 +25,11 @@ struct EnvelopeMeta {
 std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last,
                           const EnvelopeMeta& meta);
 std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta);
+
+/// The same envelope of all rows in pieces of some 64 KiB, so that a large one is never in memory.
+/// The first error of `write` ends it and is returned.
+base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta,
+                               const std::function<base::Result<>(std::string_view)>& write);
 
 /// Rows [first, last) of each part under `ceiling` bytes (spec: sinks 5.1). Linear. Error
 /// (terminal): a row that alone exceeds the ceiling, named.

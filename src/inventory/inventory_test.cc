@@ -125,6 +125,22 @@ TEST(ReadExport, EnvelopesComeBackByteForByte) {
   EXPECT_EQ(envelope_json(*read_export(text), example_meta()), text);
 }
 
+TEST(Envelope, StreamedOneIsTheSame) {
+  RowSet rows;
+  for (int i = 0; i < 2000; ++i)
+    rows.add(row("n" + std::to_string(i), "u", R"({"k":"vvvvvvvvvvv"})"));
+  rows.seal();
+  std::string text;
+  int pieces = 0;
+  ASSERT_TRUE(stream_envelope(rows, example_meta(), [&](std::string_view piece) -> base::Result<> {
+                text += piece;
+                ++pieces;
+                return {};
+              }).has_value());
+  EXPECT_EQ(text, envelope_json(rows, example_meta()));
+  EXPECT_GT(pieces, 2);
+}
+
 TEST(CutParts, MultipartExamples) {
   for (const char* name : {"document-json", "document-yaml", "one-part", "per-resource", "split"}) {
     SCOPED_TRACE(name);
