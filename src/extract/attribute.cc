@@ -186,12 +186,11 @@ Yielded evaluate_helm(const CompiledAttribute& attribute, const HelmField& field
 Compiled compile_attribute(const api::Attribute& attribute, const Scrubber& scrubber,
                            const GuardState& guards, std::optional<SourceProblem>& forbidden) {
   const auto path = base::trim(attribute.path);
-  auto first = JsonPath::compile("$");  // placeholder: the variant needs a source
   CompiledAttribute compiled{attribute.name,
                              std::string(path),
                              attribute.optional.value_or(false),
                              parse_type_hint(attribute.type),
-                             std::move(*first),
+                             {},
                              Place()};
   if (path.starts_with(kCel)) return compile_cel(std::move(compiled), scrubber, guards, forbidden);
   if (path.starts_with(kHelm))

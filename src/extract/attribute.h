@@ -28,7 +28,7 @@ struct CompiledAttribute {
   std::string path;  ///< trimmed, for messages
   bool optional = false;
   TypeHint type = TypeHint::kAny;
-  std::variant<JsonPath, CelSource, HelmField> source;
+  std::variant<std::monostate, JsonPath, CelSource, HelmField> source;
   Place place;
 };
 
