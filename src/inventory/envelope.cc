@@ -72,9 +72,9 @@ base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta,
     comma = true;
     append_row_json(out, row);
     if (out.size() < kPiece) return {};
-    KL_TRY(write(out));
+    auto written = write(out);
     out.clear();
-    return {};
+    return written;
   }));
   out += "]}";
   return write(out);
