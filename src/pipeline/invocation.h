@@ -1,0 +1,44 @@
+// What the outside world gives to a command; tests give their own.
+#pragma once
+
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/context.h"
+
+namespace kollect::pipeline {
+
+/// Arguments, environment, streams and the stop signal of one run of the program. Nothing is owned.
+struct Invocation {
+  std::string program = "kollect";
+  std::vector<std::string> args;  ///< without the program's name
+  std::map<std::string, std::string> env;
+  std::FILE* in = stdin;
+  std::FILE* out = stdout;
+  std::FILE* err = stderr;
+  bool in_is_terminal = false;
+  bool err_is_terminal = false;
+  const base::Clock* clock = nullptr;
+  std::stop_token stop;
+  /// Number of the signal that asked to stop (SIGINT, SIGTERM), 0 before.
+  const std::atomic<int>* signal = nullptr;
+
+  [[nodiscard]] base::Context context() const { return base::Context(*clock, stop); }
+  /// 130, 143 when a signal came, else `code`.
+  [[nodiscard]] int exit_code(int code) const {
+    const int number = signal != nullptr ? signal->load() : 0;
+    return number != 0 ? 128 + number : code;
+  }
+};
+
+/// Exit codes of spec pipeline 11.
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitPartial = 1;
+inline constexpr int kExitFailed = 2;
+
+}  // namespace kollect::pipeline
