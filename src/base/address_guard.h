@@ -12,8 +12,8 @@ class AddressGuard {
  public:
   explicit AddressGuard(bool allow_private) : allow_private_(allow_private) {}
 
-  /// Reason for refusal of a host as written (name or IP literal), none when it may be used. The reason
-  /// names the range, never user information.
+  /// Reason for refusal of a host as written (name or IP literal), none when it may be used. The
+  /// reason names the range, never user information.
   [[nodiscard]] std::optional<std::string> refuse_host(std::string_view host) const;
   /// The same for one resolved address in textual form; IPv4-mapped and NAT64 forms are unwrapped.
   [[nodiscard]] std::optional<std::string> refuse_address(std::string_view address) const;

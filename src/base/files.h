@@ -12,9 +12,9 @@ namespace kollect::base {
 
 /// Reads a whole file; more than `max_bytes` is an error. Errors name the path and the cause.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t max_bytes = SIZE_MAX);
-/// Writes by temporary file in the same folder, fsync and rename, so that a reader sees the old or the
-/// new content. Parent folders are created (0755). A full disk leaves the old content; the temporary
-/// file is removed.
+/// Writes by temporary file in the same folder, fsync and rename, so that a reader sees the old or
+/// the new content. Parent folders are created (0755). A full disk leaves the old content; the
+/// temporary file is removed.
 Result<> write_file_atomic(const std::filesystem::path& path, std::string_view content,
                            unsigned mode = 0644);
 

@@ -30,7 +30,8 @@ struct LogField {
 /// Replaces known secret values by "***" wherever they would be printed. Thread-safe.
 class Redactor {
  public:
-  /// Values shorter than 6 characters are not masked. Percent-encoded and base64 forms are masked too.
+  /// Values shorter than 6 characters are not masked. Percent-encoded and base64 forms are masked
+  /// too.
   void add(std::string_view secret_value);
   [[nodiscard]] std::string redact(std::string_view text) const;
 
@@ -39,7 +40,8 @@ class Redactor {
   std::vector<std::string> values_;
 };
 
-/// Writes log lines. Handed down explicitly; there is no global logger. Thread-safe: one line is one write.
+/// Writes log lines. Handed down explicitly; there is no global logger. Thread-safe: one line is
+/// one write.
 class Logger {
  public:
   struct Options {
@@ -60,7 +62,8 @@ class Logger {
   void set_line_hooks(std::function<void()> before, std::function<void()> after);
 
  private:
-  void write(std::string_view level, std::string_view msg, std::initializer_list<LogField> fields) const;
+  void write(std::string_view level, std::string_view msg,
+             std::initializer_list<LogField> fields) const;
 
   Options options_;
   const Clock& clock_;

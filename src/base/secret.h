@@ -6,8 +6,9 @@
 
 namespace kollect::base {
 
-/// Holds a credential. It has no formatter and no stream operator on purpose; whoever needs the text
-/// says so with reveal(), which is what reviews search for. The memory is wiped on destruction.
+/// Holds a credential. It has no formatter and no stream operator on purpose; whoever needs the
+/// text says so with reveal(), which is what reviews search for. The memory is wiped on
+/// destruction.
 class Secret {
  public:
   Secret() = default;
