@@ -151,6 +151,12 @@ void warn_existing(Findings& findings, const api::SinkCommon& spec) {
   }
 }
 
+bool is_local_path(std::string_view endpoint) {
+  endpoint = base::trim(endpoint);
+  return endpoint.starts_with('/') || endpoint.starts_with("./") || endpoint.starts_with("../") ||
+         base::to_lower(endpoint.substr(0, 5)) == "file:";
+}
+
 /// S8.
 void check_snapshot_endpoint(Findings& findings, const api::SnapshotSinkSpec& spec,
                              const Settings& settings) {
@@ -159,6 +165,9 @@ void check_snapshot_endpoint(Findings& findings, const api::SnapshotSinkSpec& sp
                            : object_store_endpoint_problem(spec.endpoint, settings);
   if (problem) {
     findings.forbidden("spec.endpoint", *problem);
+  } else if (git && settings.allow_local_sinks && is_local_path(spec.endpoint)) {
+    findings.warn(
+        "spec.endpoint: an operator refuses file:// and local paths");  // spec: pipeline L-62
   }
 }
 

@@ -1,0 +1,44 @@
+// `kollect validate`: schema and admission rules for folders, files and stdin (spec: pipeline 13).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json/document.h"
+
+namespace kollect::pipeline {
+
+struct ValidateOptions {
+  /// --config: folders and files that are one configuration. They stand for the cluster in rules
+  /// that look objects up; duplicates are errors, references between them are checked, and a
+  /// profile and a target must be there.
+  std::vector<std::string> config;
+  /// Arguments: files, folders and "-", each manifest judged for itself.
+  std::vector<std::string> files;
+  /// --existing: files with objects that the rules look up.
+  std::vector<std::string> existing;
+  std::string stdin_text;  ///< what "-" stands for
+  bool json = false;       ///< --json: a line per document instead of text
+  bool tenant_mode = false;
+  bool allow_private_sinks = false;
+  /// --check-env: variables and files that placeholders name must be there.
+  bool check_env = false;
+  std::map<std::string, std::string> env;
+  /// --sample FILE: manifests that the profiles are tried on.
+  std::vector<std::string> samples;
+  /// --sample live: objects that the caller has read from a cluster; borrowed.
+  std::vector<base::json::View> sample_objects;
+};
+
+/// What the program prints and returns: 0 valid, 2 not.
+struct ValidateReport {
+  std::string out;
+  std::string err;
+  int exit_code = 0;
+};
+
+/// Judges the manifests. One thread; reads the named files and nothing else.
+ValidateReport run_validate(const ValidateOptions& options);
+
+}  // namespace kollect::pipeline

@@ -1,0 +1,24 @@
+// Trying profiles on sample objects (spec: pipeline 13, --sample).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/types.h"
+#include "base/json/document.h"
+
+namespace kollect::pipeline {
+
+/// What became of one attribute over all objects of the profile's kind.
+struct SampleFinding {
+  std::string field;  ///< "spec.attributes[2]", or "" for the profile as a whole
+  std::string message;
+};
+
+/// Evaluates the profile on those of `objects` that are of its kind and names attributes that are
+/// absent, null, of another type than declared, or failing. A profile that does not compile has no
+/// findings here: admission reports it.
+std::vector<SampleFinding> try_profile(const api::Profile& profile,
+                                       const std::vector<base::json::View>& objects);
+
+}  // namespace kollect::pipeline
