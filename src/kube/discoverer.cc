@@ -52,7 +52,7 @@ base::Result<> Discoverer::read_classic(const base::Context& context,
       Call call;
       call.path = rest[i].path();
       // A dead extension API is one of many groups: it must not use up the time of all.
-      call.retries = 1;
+      call.retries = std::min(1U, sender_.options().retries);
       answers.push_back(std::async(std::launch::async,
                                    [this, &context, call] { return sender_.send(context, call); }));
     }
