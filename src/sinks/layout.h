@@ -138,6 +138,8 @@ class PartSiblings {
  public:
   PartSiblings(const Export& exp, const LayoutSpec& spec);
   [[nodiscard]] bool matches(std::string_view path) const;
+  /// False when no sibling can be in this folder.
+  [[nodiscard]] bool may_be_below(std::string_view folder) const;
   /// Folder below which all siblings are; "" for the root.
   [[nodiscard]] const std::string& folder() const { return folder_; }
 

@@ -140,6 +140,12 @@ bool PartSiblings::matches(std::string_view path) const {
   return whole == path;
 }
 
+bool PartSiblings::may_be_below(std::string_view folder) const {
+  if (pieces_.empty()) return false;
+  const auto start = pieces_.front() + name_;
+  return start.starts_with(std::string(folder) + "/") || folder.starts_with(start);
+}
+
 bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
                std::string_view path, const std::function<std::optional<std::string>()>& read_old) {
   if (exp.keep_namespaces.empty() || laid_out.mode == LayoutMode::kDocument) return false;

@@ -1,0 +1,146 @@
+#include "sinks/factory.h"
+
+#include <fmt/format.h>
+
+#include "base/address_guard.h"
+#include "base/hash.h"
+#include "base/strings.h"
+#include "sinks/files/files_sink.h"
+#include "sinks/git/git_sink.h"
+
+namespace kollect::sinks {
+
+namespace {
+
+base::Error not_built(std::string_view name, std::string_view type) {
+  return base::configuration(
+      fmt::format("sink {}: type \"{}\" is not built yet; use git or --output", name, type),
+      "type-not-built");
+}
+
+base::Error unknown(std::string_view name, std::string_view type) {
+  return base::configuration(fmt::format("sink {}: type \"{}\" is not known", name, type),
+                             "unknown-type");
+}
+
+/// The CA of the spec itself, or what the caller read from the Secret.
+base::Result<std::optional<std::string>> trust_of(const api::SnapshotSink& sink,
+                                                  const std::optional<std::string>& ca_pem) {
+  if (!sink.spec.tls) return ca_pem;
+  const auto& tls = *sink.spec.tls;
+  if (!tls.ca_bundle.empty() && tls.ca_secret_ref) {
+    return base::configuration(
+        fmt::format("sink {}: tls.caBundle and tls.caSecretRef are both set; keep one",
+                    sink.metadata.name),
+        "bad-tls");
+  }
+  if (tls.ca_bundle.empty() || ca_pem) return ca_pem;
+  auto pem = base::base64_decode(tls.ca_bundle);
+  if (!pem.has_value()) return pem.error().with_prefix("tls.caBundle");
+  return std::optional(std::move(*pem));
+}
+
+base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, const SecretData& auth,
+                                             const std::optional<std::string>& ca_pem,
+                                             const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink, ca_pem));
+  KL_ASSIGN(auto made, git_sink_options(sink, auth, trust));
+  const auto scheme = made.transport.remote.scheme;
+  if (scheme == git::Scheme::kLocal && !options.allow_local) {
+    return base::configuration(
+        fmt::format("sink {}: local repositories and file:// are not allowed here",
+                    sink.metadata.name),
+        "address-refused");
+  }
+  if (options.guard_addresses && scheme != git::Scheme::kLocal) {
+    made.transport.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
+  }
+  if (options.resolver) made.transport.resolver = options.resolver;
+  made.mirror_dir = options.mirror_dir;
+  if (made.layout.document_template.empty()) {
+    made.layout.document_template = options.default_document_template;
+  }
+  return make_git_sink(std::move(made));
+}
+
+/// GitLab over https without a merge request is Git with the default commit text (sinks 8).
+base::Result<std::unique_ptr<Sink>> make_gitlab(const api::SnapshotSink& sink,
+                                                const SecretData& auth,
+                                                const std::optional<std::string>& ca_pem,
+                                                const SinkOptions& options) {
+  const auto& gitlab = sink.spec.gitlab;
+  if (gitlab && gitlab->merge_request && !gitlab->merge_request->mode.empty() &&
+      gitlab->merge_request->mode != "direct") {
+    return base::configuration(
+        fmt::format("sink {}: gitlab merge requests are not built yet; use mode direct",
+                    sink.metadata.name),
+        "type-not-built");
+  }
+  KL_ASSIGN(const auto remote, git::parse_remote(sink.spec.endpoint));
+  if (remote.scheme != git::Scheme::kHttps && remote.scheme != git::Scheme::kHttp) {
+    return base::configuration(
+        fmt::format("sink {}: type gitlab needs an http(s) endpoint", sink.metadata.name),
+        "bad-endpoint");
+  }
+  auto direct = sink;
+  direct.spec.git.reset();
+  return make_git(direct, auth, ca_pem, options);
+}
+
+base::Result<std::unique_ptr<Sink>> make_local(const api::SnapshotSink& sink,
+                                               const SinkOptions& options) {
+  if (!options.allow_local || base::trim(sink.spec.endpoint).empty()) {
+    return base::configuration(
+        fmt::format("sink {}: {}", sink.metadata.name,
+                    options.allow_local ? "type local needs a folder as endpoint"
+                                        : "type local is for the command line only"),
+        "bad-endpoint");
+  }
+  FilesSinkOptions made;
+  made.folder = std::string(base::trim(sink.spec.endpoint));
+  KL_ASSIGN(made.layout, layout_spec(sink.spec));
+  if (made.layout.document_template.empty()) {
+    made.layout.document_template = options.default_document_template;
+  }
+  made.prune = options.prune;
+  made.configured = options.configured;
+  return make_files_sink(std::move(made));
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
+                                                       const SecretData& auth,
+                                                       const std::optional<std::string>& ca_pem,
+                                                       const SinkOptions& options) {
+  const auto& type = sink.spec.type;
+  if (type == "git") return make_git(sink, auth, ca_pem, options);
+  if (type == "gitlab") return make_gitlab(sink, auth, ca_pem, options);
+  if (type == "local") return make_local(sink, options);
+  if (type == "s3" || type == "gcs" || type == "azureblob") {
+    return not_built(sink.metadata.name, type);
+  }
+  return unknown(sink.metadata.name, type);
+}
+
+base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& sink,
+                                                       const SecretData& /*auth*/,
+                                                       const std::optional<std::string>& /*ca_pem*/,
+                                                       const SinkOptions& /*options*/) {
+  const auto& type = sink.spec.type;
+  if (type == "postgres" || type == "mongodb" || type == "bigquery") {
+    return not_built(sink.metadata.name, type);
+  }
+  return unknown(sink.metadata.name, type);
+}
+
+base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
+                                                    const SecretData& /*auth*/,
+                                                    const std::optional<std::string>& /*ca_pem*/,
+                                                    const SinkOptions& /*options*/) {
+  const auto& type = sink.spec.type;
+  if (type == "kafka" || type == "nats") return not_built(sink.metadata.name, type);
+  return unknown(sink.metadata.name, type);
+}
+
+}  // namespace kollect::sinks

@@ -1,0 +1,51 @@
+// Sinks from their specs.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types.h"
+#include "sinks/layout.h"
+#include "sinks/sink.h"
+
+namespace kollect::sinks {
+
+struct SinkOptions {
+  /// Refuses addresses by crds 4.9 and sinks 16.4. Off in the one-shot commands, where the user is
+  /// the author.
+  bool guard_addresses = true;
+  bool allow_private = false;        ///< --allow-private-sinks
+  bool allow_local = false;          ///< file://, local repositories and folders
+  std::filesystem::path mirror_dir;  ///< of git; empty: the default places
+  /// Replaces pathTemplate's default (not a template that the sink has): several clusters in one
+  /// sink (L-59).
+  std::string default_document_template;
+  /// Of folders: as in FilesSinkOptions.
+  bool prune = false;
+  std::vector<InventoryId> configured;
+  /// Replaces the system's resolver in tests.
+  std::function<base::Result<std::vector<std::string>>(const std::string&)> resolver;
+};
+
+/// A sink of the types git, gitlab (direct mode) and local. `auth` is the sink's Secret, `ca_pem`
+/// the certificates of its tls block. Errors: configuration, for settings that cannot work and for
+/// types that are not built yet.
+base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
+                                                       const SecretData& auth,
+                                                       const std::optional<std::string>& ca_pem,
+                                                       const SinkOptions& options);
+/// Database and event sinks: an error that names the type, for now.
+base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& sink,
+                                                       const SecretData& auth,
+                                                       const std::optional<std::string>& ca_pem,
+                                                       const SinkOptions& options);
+base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
+                                                    const SecretData& auth,
+                                                    const std::optional<std::string>& ca_pem,
+                                                    const SinkOptions& options);
+
+}  // namespace kollect::sinks

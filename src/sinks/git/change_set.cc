@@ -1,0 +1,238 @@
+#include "sinks/git/change_set.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_set>
+
+#include "sinks/git/tree_editor.h"
+#include "sinks/layout/run_layout.h"
+
+namespace kollect::sinks::git {
+
+namespace {
+
+using What = ExportReport::Change::What;
+
+constexpr std::size_t kMostReadToRecognise = 4U << 20U;
+
+class Builder {
+ public:
+  Builder(const base::Context& context, const ObjectStore& store, std::optional<Oid> tip_tree,
+          const std::vector<Export>& exports, const LayoutSpec& spec, PackWriter& pack)
+      : context_(context),
+        store_(store),
+        tip_tree_(tip_tree),
+        exports_(exports),
+        spec_(spec),
+        pack_(pack),
+        tree_(store, tip_tree) {}
+
+  base::Result<ChangeSet> run() {
+    owned_.resize(exports_.size());
+    known_.resize(exports_.size());
+    for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(find_owned(i));
+    KL_ASSIGN(auto layout, RunLayout::plan(exports_, spec_, owned_));
+    layout_ = &layout;
+    out_.laid_out = layout.exports();
+    for (const auto& laid_out : out_.laid_out) {
+      written_.insert(laid_out.paths.begin(), laid_out.paths.end());
+      if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
+      out_.report.warnings.insert(out_.report.warnings.end(), laid_out.warnings.begin(),
+                                  laid_out.warnings.end());
+    }
+    kept_.resize(exports_.size());
+    for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(prune(i));
+    for (std::size_t i = 0; i < exports_.size(); ++i) {
+      KL_TRY(layout.emit(i, [this](File&& file) { return put(file); }));
+      if (!out_.laid_out[i].writes_manifest) continue;
+      auto paths = out_.laid_out[i].paths;
+      paths.insert(paths.end(), kept_[i].begin(), kept_[i].end());
+      KL_TRY(put(layout.manifest(i, std::move(paths))));
+    }
+    if (out_.report.written + out_.report.removed > 0) {
+      KL_ASSIGN(const auto root, tree_.write(pack_));
+      if (!tip_tree_ || root != *tip_tree_) out_.tree = root;
+    }
+    return std::move(out_);
+  }
+
+ private:
+  base::Result<std::optional<std::string>> text(std::string_view path) {
+    KL_ASSIGN(const auto oid, tree_.file(path));
+    if (!oid) return std::optional<std::string>();
+    KL_ASSIGN(auto content, store_.blob(*oid));
+    return std::optional(std::move(content));
+  }
+
+  /// Paths of the last manifest of this inventory, else of its index.
+  base::Result<> find_owned(std::size_t i) {
+    const auto& exp = exports_[i];
+    auto& owned = owned_[i];
+    for (const auto& place : manifest_places(exp, spec_)) {
+      KL_ASSIGN(const auto manifest, text(place));
+      if (manifest && is_foreign_manifest(*manifest, exp)) continue;
+      if (owned.manifest_path.empty()) owned.manifest_path = place;
+      const auto paths = manifest ? read_manifest(*manifest, exp) : std::nullopt;
+      if (!paths) continue;
+      owned.manifest_path = place;
+      owned.paths.insert(paths->begin(), paths->end());
+      known_[i] = true;
+      return {};
+    }
+    const auto index = document_path(exp, spec_, spec_.index_template, exp.inventory.name);
+    if (!index.has_value()) return {};
+    KL_ASSIGN(const auto listed, text(*index));
+    if (!listed) return {};
+    const auto paths = read_index(*listed);
+    if (paths.empty()) return {};
+    owned.paths.insert(paths.begin(), paths.end());
+    owned.paths.insert(*index);
+    known_[i] = true;
+    return {};
+  }
+
+  /// A repository without manifest and index: files beside ours that are this inventory's content.
+  base::Result<> recognise(std::size_t i) {
+    const auto& laid_out = out_.laid_out[i];
+    std::set<std::string> folders;
+    for (const auto& path : laid_out.row_paths) {
+      const auto slash = path.rfind('/');
+      if (slash != std::string::npos) folders.insert(path.substr(0, slash));
+    }
+    for (const auto& folder : folders) {
+      std::vector<std::pair<std::string, Oid>> files;
+      KL_TRY(
+          tree_.for_files_in(folder, [&](std::string_view name, const Oid& oid) -> base::Result<> {
+            auto path = fmt::format("{}/{}", folder, name);
+            if (!written_.contains(path) && path.ends_with(extension_of(spec_.format))) {
+              files.emplace_back(std::move(path), oid);
+            }
+            return {};
+          }));
+      for (const auto& [path, oid] : files) {
+        KL_ASSIGN(const auto content, store_.blob(oid));
+        if (content.size() > kMostReadToRecognise) continue;
+        if (parses_as_own(exports_[i], spec_, laid_out, path, content))
+          owned_[i].paths.insert(path);
+      }
+    }
+    return {};
+  }
+
+  /// Documents of another numbering of parts (K-10).
+  base::Result<> find_siblings(std::size_t i) {
+    const PartSiblings siblings(exports_[i], spec_);
+    const auto& folder = siblings.folder();
+    std::vector<std::string> found;
+    KL_TRY(tree_.for_files_below(
+        folder, [&](std::string_view below) { return siblings.may_be_below(below); },
+        [&](std::string_view path) -> base::Result<> {
+          if (siblings.matches(path) && !written_.contains(std::string(path))) {
+            found.emplace_back(path);
+          }
+          return {};
+        }));
+    for (const auto& path : found) KL_TRY(remove(path));
+    return {};
+  }
+
+  base::Result<> prune(std::size_t i) {
+    const auto& laid_out = out_.laid_out[i];
+    if (laid_out.mode == LayoutMode::kDocument) {
+      KL_TRY(find_siblings(i));
+    } else if (!known_[i]) {
+      KL_TRY(recognise(i));
+    }
+    if (!laid_out.prune) return {};
+    for (const auto& path : owned_[i].paths) {
+      if (written_.contains(path)) continue;
+      base::Result<std::optional<std::string>> old = std::optional<std::string>();
+      const bool keep = must_keep(exports_[i], spec_, laid_out, path, [&] {
+        old = text(path);
+        return old.has_value() ? *old : std::nullopt;
+      });
+      if (!old.has_value()) return old.error();
+      if (!keep) {
+        KL_TRY(remove(path));
+        continue;
+      }
+      KL_ASSIGN(const auto there, tree_.file(path));
+      if (there) kept_[i].push_back(path);
+    }
+    return {};
+  }
+
+  base::Result<> remove(const std::string& path) {
+    KL_ASSIGN(const bool removed, tree_.remove_file(path));
+    if (!removed) return {};
+    ++out_.report.removed;
+    out_.report.changes.push_back({What::kRemove, path, 0, 0});
+    return {};
+  }
+
+  static base::Result<Pieces> pieces(const File& file, std::optional<base::WallTime> at) {
+    Pieces content;
+    KL_TRY(file.chunks(
+        [&](std::string_view piece) -> base::Result<> {
+          content.add(piece);
+          return {};
+        },
+        at));
+    return content;
+  }
+
+  base::Result<> put(const File& file) {
+    KL_TRY(context_.check());
+    KL_ASSIGN(const auto old, tree_.file(file.path));
+    if (old && file.timed) {
+      KL_ASSIGN(const auto old_text, store_.blob(*old));
+      if (const auto time = exported_at_of(old_text)) {
+        KL_ASSIGN(const auto same_time, pieces(file, time));
+        if (hash_object(ObjectType::kBlob, same_time) == *old) {
+          return note(What::kUnchanged, file, same_time.size());
+        }
+      }
+    }
+    KL_ASSIGN(const auto content, pieces(file, {}));
+    const auto oid = hash_object(ObjectType::kBlob, content);
+    if (old && *old == oid) return note(What::kUnchanged, file, content.size());
+    KL_TRY(pack_.add(ObjectType::kBlob, oid, content));
+    KL_TRY(tree_.set_file(file.path, oid));
+    return note(old ? What::kUpdate : What::kCreate, file, content.size());
+  }
+
+  base::Result<> note(What what, const File& file, std::size_t bytes) {
+    auto& report = out_.report;
+    ++(what == What::kUnchanged ? report.unchanged : report.written);
+    if (what != What::kUnchanged) report.bytes += bytes;
+    report.changes.push_back({what, file.path, file.rows, bytes});
+    return {};
+  }
+
+  const base::Context& context_;
+  const ObjectStore& store_;
+  const std::optional<Oid> tip_tree_;
+  const std::vector<Export>& exports_;
+  const LayoutSpec& spec_;
+  PackWriter& pack_;
+  TreeEditor tree_;
+  const RunLayout* layout_ = nullptr;
+  std::vector<Owned> owned_;
+  std::vector<bool> known_;  // a manifest or index told what is owned
+  std::vector<std::vector<std::string>> kept_;
+  std::unordered_set<std::string> written_;
+  ChangeSet out_;
+};
+
+}  // namespace
+
+base::Result<ChangeSet> build_change_set(const base::Context& context, const ObjectStore& store,
+                                         std::optional<Oid> tip_tree,
+                                         const std::vector<Export>& exports,
+                                         const LayoutSpec& layout, PackWriter& pack) {
+  return Builder(context, store, tip_tree, exports, layout, pack).run();
+}
+
+}  // namespace kollect::sinks::git

@@ -1,0 +1,59 @@
+#include "sinks/git/oid.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <memory>
+
+#include "base/hash.h"
+
+namespace kollect::sinks::git {
+
+namespace {
+
+constexpr std::size_t kPiece = 256U << 10U;
+
+std::string_view type_name(ObjectType type) {
+  switch (type) {
+    case ObjectType::kCommit:
+      return "commit";
+    case ObjectType::kTree:
+      return "tree";
+    case ObjectType::kBlob:
+      return "blob";
+  }
+  return "blob";
+}
+
+}  // namespace
+
+std::string Oid::hex() const {
+  return base::hex_encode(raw());
+}
+
+void Pieces::add(std::string_view text) {
+  size_ += text.size();
+  while (!text.empty()) {
+    if (pieces_.empty() || pieces_.back().size() == kPiece) {
+      pieces_.emplace_back();
+      if (text.size() > kPiece / 4 || pieces_.size() > 1) pieces_.back().reserve(kPiece);
+    }
+    const auto part = text.substr(0, kPiece - pieces_.back().size());
+    pieces_.back() += part;
+    text.remove_prefix(part.size());
+  }
+}
+
+Oid hash_object(ObjectType type, const Pieces& content) {
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
+                                                                     &EVP_MD_CTX_free);
+  EVP_DigestInit_ex(hash.get(), EVP_sha1(), nullptr);
+  auto head = fmt::format("{} {}", type_name(type), content.size());
+  EVP_DigestUpdate(hash.get(), head.c_str(), head.size() + 1);  // with its NUL
+  for (const auto& piece : content.all()) EVP_DigestUpdate(hash.get(), piece.data(), piece.size());
+  Oid out;
+  EVP_DigestFinal_ex(hash.get(), out.bytes.data(), nullptr);
+  return out;
+}
+
+}  // namespace kollect::sinks::git

@@ -1,0 +1,153 @@
+#include "sinks/git/transport.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <sys/socket.h>
+
+#include <array>
+
+#include "base/strings.h"
+
+namespace kollect::sinks::git {
+
+namespace {
+
+constexpr int kTries = 3;
+
+bool is_numeric(const std::string& host) {
+  std::array<unsigned char, sizeof(in6_addr)> buffer{};
+  return ::inet_pton(AF_INET, host.c_str(), buffer.data()) == 1 ||
+         ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), buffer.data()) == 1;
+}
+
+/// The status line of `git push --porcelain` for our branch: flag, refs, text; empty when there is
+/// none.
+std::string status_line(std::string_view out) {
+  for (const auto line : base::split(out, '\n')) {
+    if (line.size() > 2 && line[1] == '\t') return std::string(line);
+  }
+  return {};
+}
+
+}  // namespace
+
+base::Result<std::vector<std::string>> resolve_host(const std::string& host) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
+  if (code != 0) {
+    return base::retryable(fmt::format("cannot resolve {}: {}", host, ::gai_strerror(code)),
+                           "unreachable");
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+  std::vector<std::string> out;
+  for (const auto* at = list; at != nullptr; at = at->ai_next) {
+    std::array<char, NI_MAXHOST> text{};
+    if (::getnameinfo(at->ai_addr, at->ai_addrlen, text.data(), text.size(), nullptr, 0,
+                      NI_NUMERICHOST) == 0) {
+      out.emplace_back(text.data());
+    }
+  }
+  return out;
+}
+
+Transport::Transport(TransportOptions options) : options_(std::move(options)) {
+  add_secrets(options_.access, redactor_);
+}
+
+base::Error Transport::failure(std::string_view doing, std::string_view text) const {
+  return git_error({&options_.remote, &redactor_, options_.access.secret_name}, doing, text);
+}
+
+base::Result<std::vector<std::string>> Transport::checked_addresses() const {
+  const auto& remote = options_.remote;
+  std::vector<std::string> none;
+  if (!options_.guard) return none;
+  if (remote.scheme == Scheme::kLocal) {
+    return base::configuration("local repositories are not allowed here", "address-refused");
+  }
+  const auto refuse = [&](const std::string& reason) {
+    return base::configuration(fmt::format("endpoint {} is refused: {}", remote.shown(), reason),
+                               "address-refused");
+  };
+  if (const auto reason = options_.guard->refuse_host(remote.host)) return refuse(*reason);
+  if (is_numeric(remote.host)) return none;
+  KL_ASSIGN(auto addresses, options_.resolver(remote.host));
+  if (addresses.empty()) {
+    return base::retryable(fmt::format("{} has no address", remote.host), "unreachable");
+  }
+  for (const auto& address : addresses) {
+    if (const auto reason = options_.guard->refuse_address(address)) return refuse(*reason);
+  }
+  return addresses;
+}
+
+base::Result<base::CommandResult> Transport::run(const base::Context& context,
+                                                 std::vector<std::string> args) const {
+  KL_ASSIGN(const auto addresses, checked_addresses());
+  KL_ASSIGN(const auto setup, command_setup(options_.remote, options_.access, addresses));
+  base::Command command;
+  command.program = "git";
+  command.args = std::move(args);
+  command.env = setup.env;
+  auto result = base::run(context, command);
+  if (!result.has_value() && result.error().kind == base::ErrorKind::kNotFound) {
+    return base::terminal("the git program is not installed (looked in the system's folders)",
+                          "no-git");
+  }
+  return result;
+}
+
+base::Result<bool> Transport::fetch(const base::Context& context,
+                                    const std::filesystem::path& git_dir, const std::string& branch,
+                                    int depth) const {
+  for (int attempt = 1;; ++attempt) {
+    KL_ASSIGN(const auto result,
+              run(context, {"--git-dir=" + git_dir.string(), "fetch", "--quiet", "--no-tags",
+                            "--no-recurse-submodules", "--no-write-fetch-head", "--update-shallow",
+                            fmt::format("--depth={}", depth), "--", options_.remote.url,
+                            fmt::format("+refs/heads/{}:refs/kollect/tip", branch)}));
+    if (result.exit_code == 0) return true;
+    if (is_missing_branch(result.err)) return false;
+    auto error = failure("fetch from", result.err);
+    if (error.kind != base::ErrorKind::kRetryable || attempt == kTries) return error;
+    if (!context.sleep(std::chrono::seconds(attempt))) return error;
+  }
+}
+
+base::Result<PushResult> Transport::push(const base::Context& context,
+                                         const std::filesystem::path& git_dir,
+                                         const std::string& commit, const std::string& branch,
+                                         const std::optional<std::string>& lease) const {
+  const auto ref = "refs/heads/" + branch;
+  std::vector<std::string> args = {"--git-dir=" + git_dir.string(), "push", "--porcelain",
+                                   "--no-verify", "--no-recurse-submodules"};
+  if (lease) args.push_back(fmt::format("--force-with-lease={}:{}", ref, *lease));
+  args.insert(args.end(), {"--", options_.remote.url, fmt::format("{}:{}", commit, ref)});
+  KL_ASSIGN(const auto result, run(context, std::move(args)));
+  if (result.exit_code == 0) return PushResult{};
+  const auto status = status_line(result.out);
+  const auto text = result.err + "\n" + status;
+  PushResult out;
+  out.error = failure("push to", text);
+  if (status.starts_with('!') && is_race(text)) {
+    out.what = PushResult::What::kRace;
+  } else if (status.starts_with('!')) {
+    out.what = PushResult::What::kDeclined;
+    if (out.error.kind == base::ErrorKind::kRetryable) out.error.reason = "push-rejected";
+  } else {
+    out.what = PushResult::What::kFailed;
+  }
+  return out;
+}
+
+base::Result<> Transport::probe(const base::Context& context) const {
+  KL_ASSIGN(const auto result,
+            run(context, {"ls-remote", "--quiet", "--heads", "--", options_.remote.url}));
+  if (result.exit_code != 0) return failure("list", result.err);
+  return {};
+}
+
+}  // namespace kollect::sinks::git

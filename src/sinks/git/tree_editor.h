@@ -1,0 +1,49 @@
+// A changed copy of a commit's tree; only the folders that are touched are read.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sinks/git/object_store.h"
+#include "sinks/git/pack_writer.h"
+
+namespace kollect::sinks::git {
+
+/// Borrows the store. Errors: reason "damaged", or terminal ("path-taken") when a file stands where
+/// a folder must be or the other way round.
+class TreeEditor {
+ public:
+  /// `root`: the tip's tree; none: an empty one.
+  TreeEditor(const ObjectStore& store, std::optional<Oid> root);
+  ~TreeEditor();
+
+  /// The file at the path; none when there is none. Links and submodules count as none.
+  base::Result<std::optional<Oid>> file(std::string_view path);
+  base::Result<> set_file(std::string_view path, const Oid& oid);
+  /// Removes a file (not a folder) and folders that become empty; false when there was none.
+  base::Result<bool> remove_file(std::string_view path);
+  /// Files of one folder, by name.
+  base::Result<> for_files_in(
+      std::string_view folder,
+      const std::function<base::Result<>(std::string_view name, const Oid&)>& visit);
+  /// Files anywhere below a folder, by path; `enter` tells which sub-folders to look into.
+  base::Result<> for_files_below(std::string_view folder,
+                                 const std::function<bool(std::string_view folder)>& enter,
+                                 const std::function<base::Result<>(std::string_view path)>& visit);
+  /// Writes changed trees into the pack and returns the new root; of nothing at all the empty tree.
+  base::Result<Oid> write(PackWriter& pack);
+
+ private:
+  struct Node;
+  base::Result<> load(Node& node);
+  base::Result<Node*> find_folder(std::string_view folder);
+  base::Result<Oid> write_node(Node& node, PackWriter& pack, bool& empty);
+
+  const ObjectStore& store_;
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace kollect::sinks::git
