@@ -106,7 +106,8 @@ base::Result<std::string> KubeServer::kubectl(const std::vector<std::string>& ar
   command.stdin_text = stdin_text;
   command.search_path.clear();
   // The script's PATH names the test programs before the system's.
-  for (const auto part : base::split(value("PATH"), ':')) command.search_path.emplace_back(part);
+  const std::string path = value("PATH");
+  for (const auto part : base::split(path, ':')) command.search_path.emplace_back(part);
   return run_checked(std::move(command));
 }
 
