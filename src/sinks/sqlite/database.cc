@@ -206,8 +206,6 @@ base::Result<Database> Database::open(const fs::path& file, Mode mode,
   const auto milliseconds =
       std::chrono::duration_cast<std::chrono::milliseconds>(busy_timeout).count();
   sqlite3_busy_timeout(database.handle(), static_cast<int>(milliseconds));
-  // Files of others are data, not programs.
-  sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(database.handle(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   // Reads the first page: tells at once when this is no database.
   KL_TRY(database.execute("PRAGMA schema_version"));
