@@ -66,11 +66,6 @@ base::Result<CheckedPath> check_path(std::string_view raw, std::string_view exte
     if (segment == "." || segment == "..") {
       return base::terminal(fmt::format("path \"{}\" leaves its folder", slashed), "bad-path");
     }
-    if (base::iequals(segment, ".git")) {
-      return base::terminal(
-          fmt::format("path \"{}\" has a folder .git, which no sink may write", slashed),
-          "bad-path");
-    }
     segments.push_back(segment);
   }
   CheckedPath out;
