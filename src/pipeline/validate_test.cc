@@ -1,0 +1,306 @@
+// `kollect validate` (spec: pipeline 13, and the cases of section 17 that concern it).
+#include "pipeline/validate_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "base/files.h"
+#include "base/json/document.h"
+#include "base/json/value.h"
+
+namespace kollect::pipeline {
+namespace {
+
+using base::json::Value;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+constexpr const char* kProfile = R"(apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata:
+  name: cm
+  namespace: x
+spec:
+  targetGVK:
+    version: v1
+    kind: ConfigMap
+  attributes:
+    - name: k
+      path: $.data.k
+)";
+constexpr const char* kTarget = R"(apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata:
+  name: t
+  namespace: x
+spec:
+  profileRef: cm
+  includedNamespaces: [shop, lab]
+)";
+
+class Validate : public testing::Test {
+ protected:
+  void write(const std::string& name, const std::string& text) {
+    ASSERT_TRUE(base::write_file_atomic(dir_.path() / name, text).has_value());
+  }
+  ValidateReport folder() {
+    options_.config = {dir_.path().string()};
+    return run_validate(options_);
+  }
+  ValidateReport stdin_only(const std::string& text) {
+    options_.files = {"-"};
+    options_.stdin_text = text;
+    return run_validate(options_);
+  }
+  static std::vector<Value> rows(const ValidateReport& report) {
+    std::vector<Value> out;
+    std::istringstream in(report.out);
+    std::string line;
+    while (std::getline(in, line)) {
+      auto document = base::json::Document::parse(line);
+      EXPECT_TRUE(document.has_value()) << line;
+      out.push_back(base::json::to_value(document->root()));
+    }
+    return out;
+  }
+  [[nodiscard]] std::string path(const std::string& name) const {
+    return (dir_.path() / name).string();
+  }
+
+  base::TempDir dir_ = std::move(*base::TempDir::create());
+  ValidateOptions options_;
+};
+
+TEST_F(Validate, GoodFolderSaysWhatItHolds) {
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_EQ(report.err, "");
+  EXPECT_EQ(report.out, dir_.path().string() + ": valid (1 profile(s), 1 target(s), 0 sink(s))\n");
+}
+
+// Case 18.
+TEST_F(Validate, UnknownFieldNamesFileLineAndField) {
+  write("a.yaml", kProfile);
+  write("b.yaml", std::string(kTarget) + "  bogus: 1\n");
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err,
+              HasSubstr(path("b.yaml") + ":9: KollectTarget x/t: spec.bogus: unknown field\n"));
+}
+
+// Case 19.
+TEST_F(Validate, DuplicateNamesBothPlaces) {
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  write("c.yaml", kTarget);
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err, HasSubstr(path("c.yaml") + ":4: KollectTarget x/t: metadata.name: "));
+  EXPECT_THAT(report.err, HasSubstr(path("b.yaml") + ":1"));
+}
+
+// Case 20, and L-46.
+TEST_F(Validate, EmptyFolder) {
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err, HasSubstr("there is no KollectProfile"));
+  EXPECT_THAT(report.err, HasSubstr("there is no KollectTarget"));
+}
+
+// Case 27.
+TEST_F(Validate, SecretGuard) {
+  write("a.yaml",
+        R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectProfile","metadata":{"name":"cm",
+    "namespace":"x"},"spec":{"targetGVK":{"version":"v1","kind":"Secret"},
+    "attributes":[{"name":"a","path":"$.data.x"}]}})");
+  write("b.yaml", kTarget);
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err,
+              HasSubstr(path("a.yaml") + ":3: KollectProfile x/cm: spec.attributes[0].path: "));
+}
+
+TEST_F(Validate, ProblemsAreSortedByFileAndLine) {
+  write("b.yaml",
+        "apiVersion: kollect.dev/v1alpha1\nkind: KollectTarget\nmetadata:\n  name: t\n"
+        "spec:\n  watchMode: optin\n  names: x\n");
+  write("a.yaml", "kind: [\n");
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  const std::size_t first = report.err.find(path("a.yaml"));
+  const std::size_t second =
+      report.err.find(path("b.yaml") + ":6: KollectTarget default/t: spec.watchMode: ");
+  const std::size_t third =
+      report.err.find(path("b.yaml") + ":7: KollectTarget default/t: spec.names: ");
+  ASSERT_NE(second, std::string::npos) << report.err;
+  ASSERT_NE(third, std::string::npos) << report.err;
+  EXPECT_LT(first, second);
+  EXPECT_LT(second, third);
+}
+
+TEST_F(Validate, MissingProfileIsAnError) {
+  write("a.yaml", kProfile);
+  write("b.yaml",
+        R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectTarget","metadata":{"name":"t",
+    "namespace":"x"},"spec":{"profileRef":"cn"}})");
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err, HasSubstr("spec.profileRef: there is no profile \"cn\"; near names: cm"));
+}
+
+constexpr const char* kSink = R"(apiVersion: kollect.dev/v1alpha1
+kind: KollectSnapshotSink
+metadata:
+  name: NAME
+  namespace: x
+spec:
+  type: git
+  endpoint: https://git.example.com/a.git
+  serialization:
+    format: yaml
+  secretRef:
+    name: git-writer
+)";
+
+std::string sink_named(const std::string& name) {
+  std::string text = kSink;
+  text.replace(text.find("NAME"), 4, name);
+  return text;
+}
+
+TEST_F(Validate, ReferencesOfSinksWarn) {
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  write("c.yaml", sink_named("one"));
+  write("d.yaml", sink_named("two") + "  pathTemplate: \"\"\n");
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(
+      report.err,
+      HasSubstr(path("c.yaml") + ":11: KollectSnapshotSink x/one: warning: spec.secretRef: there "
+                                 "is no Secret x/git-writer here\n"));
+  EXPECT_THAT(
+      report.err,
+      HasSubstr("x/two: warning: spec.endpoint: writes the same paths as KollectSnapshotSink "
+                "x/one\n"));
+}
+
+TEST_F(Validate, OtherSinksShouldKeepClustersApartToo) {
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  write("c.yaml", sink_named("one") + "  pathTemplate: \"{cluster}/{namespace}/{name}\"\n");
+  write("d.yaml", sink_named("two") + "  pathTemplate: \"{namespace}/{name}\"\n");
+  const ValidateReport report = folder();
+  EXPECT_THAT(report.err, HasSubstr("x/two: warning: spec.pathTemplate: has no {cluster}"));
+  EXPECT_THAT(report.err, Not(HasSubstr("x/one: warning: spec.pathTemplate")));
+}
+
+// Spec pipeline 4 and 13: form always, presence on request.
+TEST_F(Validate, Placeholders) {
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  write("c.yaml", sink_named("one"));
+  write("d.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: git-writer\n  namespace: x\nstringData:\n"
+        "  token: ${env:TOK}\n");
+  EXPECT_EQ(folder().exit_code, 0);
+  options_.check_env = true;
+  const ValidateReport unset = folder();
+  EXPECT_EQ(unset.exit_code, 2);
+  EXPECT_THAT(unset.err, HasSubstr(path("d.yaml") + ":7: Secret x/git-writer: stringData.token: "));
+  EXPECT_THAT(unset.err, HasSubstr("TOK"));
+  options_.env["TOK"] = "abc";
+  EXPECT_EQ(folder().exit_code, 0);
+  options_.check_env = false;
+  write("d.yaml",
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: git-writer\n  namespace: x\nstringData:\n"
+        "  token: ${env:9}\n");
+  EXPECT_EQ(folder().exit_code, 2);
+}
+
+// L-62.
+TEST_F(Validate, LocalRepositoriesWarn) {
+  const ValidateReport report =
+      stdin_only(R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectSnapshotSink",
+    "metadata":{"name":"a"},"spec":{"type":"git","endpoint":"file:///srv/a.git","serialization":{"format":"json"}}})");
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_THAT(report.err,
+              HasSubstr("<stdin>:2: KollectSnapshotSink default/a: warning: spec.endpoint: "));
+}
+
+TEST_F(Validate, PrivateSinks) {
+  const std::string sink = R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectSnapshotSink",
+    "metadata":{"name":"a"},"spec":{"type":"git","endpoint":"https://10.0.0.1/a.git"}})";
+  EXPECT_EQ(stdin_only(sink).exit_code, 2);
+  options_.allow_private_sinks = true;
+  EXPECT_EQ(stdin_only(sink).exit_code, 0);
+}
+
+TEST_F(Validate, JsonGivesALinePerDocument) {
+  options_.json = true;
+  const ValidateReport report =
+      stdin_only(std::string(kProfile) + "---\n" + kTarget + "  watchMode: x\n---\n{]\n" +
+                 "---\napiVersion: kollect.dev/v1alpha1\nkind: KollectScope\nspec: {}\n");
+  EXPECT_EQ(report.exit_code, 2);
+  const auto all = rows(report);
+  ASSERT_THAT(all, SizeIs(4));
+  EXPECT_EQ(all[0].text("verdict"), "accept");
+  EXPECT_EQ(all[1].text("verdict"), "schema");
+  EXPECT_EQ(all[1].text("file"), "<stdin>");
+  EXPECT_EQ(all[1].find("document")->as_int(), 2);
+  EXPECT_EQ(all[1].text("namespace"), "x");
+  EXPECT_EQ(all[1].find("errors")->as_array()[0].text("path"), "spec.watchMode");
+  EXPECT_EQ(all[1].find("errors")->as_array()[0].text("kind"), "NotSupported");
+  EXPECT_EQ(all[2].text("verdict"), "decode");
+  EXPECT_EQ(all[3].text("verdict"), "schema");
+  EXPECT_EQ(all[3].find("errors")->as_array()[0].text("path"), "metadata.name");
+}
+
+TEST_F(Validate, ExistingObjectsAndTenantMode) {
+  write(
+      "scope.yaml",
+      "apiVersion: kollect.dev/v1alpha1\nkind: KollectScope\nmetadata:\n  name: s\n  namespace: x\n"
+      "spec:\n  allowedNamespaces: [lab]\n");
+  EXPECT_EQ(stdin_only(kTarget).exit_code, 0);
+  options_.existing = {path("scope.yaml")};
+  const ValidateReport denied = stdin_only(kTarget);
+  EXPECT_EQ(denied.exit_code, 2);
+  EXPECT_THAT(denied.err, HasSubstr("scope s does not allow namespace shop"));
+  options_.tenant_mode = true;
+  EXPECT_THAT(stdin_only(R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectClusterInventory",
+    "metadata":{"name":"a"},"spec":{"namespaces":["a"]}})")
+                  .err,
+              HasSubstr("tenant mode"));
+}
+
+TEST_F(Validate, SamplesShowWhatAttributesYield) {
+  write("sample.yaml",
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: "
+        "a}, "
+        "data: {k: v}}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n");
+  options_.samples = {path("sample.yaml")};
+  const ValidateReport report = stdin_only(kProfile);
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_THAT(report.err, HasSubstr("warning: spec.attributes[0]: attribute \"k\": "));
+  EXPECT_THAT(report.err, HasSubstr("on 1 of 2 objects"));
+}
+
+TEST_F(Validate, NothingGiven) {
+  EXPECT_EQ(run_validate({}).exit_code, 2);
+}
+
+TEST_F(Validate, MissingFile) {
+  options_.files = {path("none.yaml")};
+  const ValidateReport report = run_validate(options_);
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_THAT(report.err, HasSubstr("none.yaml"));
+}
+
+}  // namespace
+}  // namespace kollect::pipeline
