@@ -96,6 +96,8 @@ endfunction()
 # One precompiled header (standard library and fmt) serves every target.
 function(kollect_pch target)
   if(NOT KOLLECT_PCH)
+    # The same text, compiled each time: for tools that cannot read a compiler's own format (clang-tidy).
+    target_compile_options(${target} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
     return()
   endif()
   if(NOT TARGET kollect_pch)
