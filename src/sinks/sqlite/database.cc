@@ -6,6 +6,9 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include "base/hash.h"
+#include "base/strings.h"
+
 namespace kollect::sinks::sqlite {
 
 namespace {
@@ -67,7 +70,7 @@ base::Result<> check_file(const fs::path& file, Database::Mode mode) {
   if (status.type() == fs::file_type::directory) {
     return base::configuration(fmt::format("{} is a folder, no file", file.string()));
   }
-  if (mode == Database::Mode::kReadOnly) {
+  if (mode != Database::Mode::kReadWrite) {
     if (status.type() == fs::file_type::not_found) {
       return base::not_found(fmt::format("there is no file {}", file.string()));
     }
@@ -196,10 +199,26 @@ base::Result<Database> Database::open(const fs::path& file, Mode mode,
   Database database;
   database.state_ = std::make_unique<State>();
   database.state_->file = file.string();
-  const int flags = (mode == Mode::kReadOnly ? SQLITE_OPEN_READONLY
-                                             : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) |
-                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  if (const int code = sqlite3_open_v2(file.c_str(), &database.state_->handle, flags, nullptr);
+  int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  std::string name = file.string();
+  switch (mode) {
+    case Mode::kReadOnly:
+      flags |= SQLITE_OPEN_READONLY;
+      break;
+    case Mode::kReadWrite:
+      flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+      break;
+    case Mode::kImmutable: {
+      std::error_code ignored;
+      flags |= SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+      name = "file:" +
+             base::replace_all(base::percent_encode(fs::absolute(file, ignored).string()), "%2F",
+                               "/") +
+             "?immutable=1";
+      break;
+    }
+  }
+  if (const int code = sqlite3_open_v2(name.c_str(), &database.state_->handle, flags, nullptr);
       code != SQLITE_OK) {
     return database.error(code);
   }
@@ -210,6 +229,23 @@ base::Result<Database> Database::open(const fs::path& file, Mode mode,
   // Reads the first page: tells at once when this is no database.
   KL_TRY(database.execute("PRAGMA schema_version"));
   return database;
+}
+
+base::Result<Database> Database::open_for_reading(const fs::path& file,
+                                                  base::Duration busy_timeout) {
+  auto opened = open(file, Mode::kReadOnly, busy_timeout);
+  std::error_code ignored;
+  fs::path log = file;
+  log += "-wal";
+  const bool log_has_data = fs::exists(log, ignored) && fs::file_size(log, ignored) > 0;
+  const bool folder_may_be_read_only =
+      !opened && opened.error().kind != base::ErrorKind::kNotFound && opened.error().reason.empty();
+  if (folder_may_be_read_only && !log_has_data) {
+    if (auto immutable = open(file, Mode::kImmutable, busy_timeout)) {
+      return immutable;
+    }
+  }
+  return opened;
 }
 
 void Database::watch(const base::Context* context) {

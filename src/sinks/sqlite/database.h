@@ -53,7 +53,9 @@ class Statement {
 /// An open database file. Used by one thread at a time.
 class Database {
  public:
-  enum class Mode { kReadOnly, kReadWrite };
+  /// kImmutable reads a file that nobody changes, without the lock files that need a writable
+  /// folder.
+  enum class Mode { kReadOnly, kReadWrite, kImmutable };
 
   Database() = default;
   Database(Database&&) noexcept;
@@ -64,6 +66,10 @@ class Database {
   /// other processes. Errors: not_found, denied, configuration (no SQLite database).
   static base::Result<Database> open(const std::filesystem::path& file, Mode mode,
                                      base::Duration busy_timeout);
+
+  /// Opens an existing file for reading, also where its folder is read-only.
+  static base::Result<Database> open_for_reading(const std::filesystem::path& file,
+                                                 base::Duration busy_timeout);
 
   /// Statements end early when `context` says so; it must outlive them. nullptr: no longer watched.
   void watch(const base::Context* context);

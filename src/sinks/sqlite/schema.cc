@@ -85,6 +85,13 @@ CREATE VIEW IF NOT EXISTS {changes} AS
   FROM {versions} w WHERE w.ended = 'went';
 )sql";
 
+/// Short names for the queries that people type; where the table has a name of its own they would
+/// be ambiguous.
+constexpr std::string_view kShortNames = R"sql(
+CREATE VIEW IF NOT EXISTS rows AS SELECT * FROM {rows};
+CREATE VIEW IF NOT EXISTS history AS SELECT * FROM {changes};
+)sql";
+
 std::string fill(std::string_view text, const std::string& table) {
   std::string out = base::replace_all(std::string(text), "{identity}", kIdentity);
   constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kNames = {
@@ -129,7 +136,11 @@ base::Result<> check_columns(Database& database, const std::string& table) {
 base::Result<> ensure_schema(Database& database, const std::string& table) {
   KL_TRY(database.execute(fill(kTables, table)));
   KL_TRY(check_columns(database, table));
-  return database.execute(fill(kViews, table));
+  KL_TRY(database.execute(fill(kViews, table)));
+  if (table == "inventory") {
+    KL_TRY(database.execute(fill(kShortNames, table)));
+  }
+  return {};
 }
 
 base::Result<bool> has_table(Database& database, std::string_view table) {

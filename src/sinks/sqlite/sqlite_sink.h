@@ -33,6 +33,8 @@ struct SqliteOptions {
 ///   inventory_versions  view: the same of the history.
 ///   inventory_changes   view: at, change ('appeared', 'changed', 'went'), the row's identity,
 ///   before, after.
+///   rows, history       views: short names of inventory_rows and inventory_changes, for a table of
+///   the default name.
 ///
 /// Times are UTC text of fixed width (2024-05-06T07:08:09.000000Z), so that they compare as text.
 /// One transaction per export_all in WAL mode: whoever reads sees the old or the new state; a crash
