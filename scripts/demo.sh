@@ -46,7 +46,7 @@ spec:
 YAML
 cd "$WORK"
 
-step "1. Collect the example cluster: $(grep -hc '^- ' cluster/*.yaml | paste -sd+ | bc 2>/dev/null || echo several hundred) objects, five targets, into Git and SQLite"
+step "1. Collect the example cluster: $(cat cluster/*.yaml | grep -c '^- apiVersion') objects, five targets, into Git and SQLite"
 run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text
 run git -C inventory.git log --oneline --shortstat
 run git -C inventory.git show main:harbor/shop-prod/deployment/checkout.yaml
@@ -71,7 +71,7 @@ run git -C inventory.git log --oneline --shortstat
 run git -C inventory.git --no-pager diff --color="$([ -n "$green" ] && echo always || echo never)" -U1 main~1 main
 
 step "4. What the history in SQLite says"
-run kollect query inventory.db "SELECT change, kind, namespace, name, at FROM history WHERE at > (SELECT min(at) FROM history) ORDER BY kind, name"
+run kollect query inventory.db "SELECT change, kind, namespace, name, before, after FROM inventory_changes WHERE at > (SELECT min(at) FROM inventory_changes) ORDER BY kind, name"
 
 step "5. A third run changes nothing"
 run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary none
@@ -81,7 +81,7 @@ echo "${green}still two commits${off}"
 step "Try next"
 cat <<TEXT
   alias kollect=$KOLLECT
-  kollect query $WORK/inventory.db "SELECT namespace, name, attributes->>'version' FROM rows WHERE kind = 'Deployment' LIMIT 10"
+  kollect query $WORK/inventory.db "SELECT namespace, name, attributes->>'version' FROM inventory_rows WHERE kind = 'Deployment' LIMIT 10"
   kollect collect --config $ROOT/examples/inventory/deployment-images --output -       # your own cluster, from your kubeconfig
   kollect init --output-dir my-inventory                                               # questions instead of YAML
   kollect help

@@ -1,0 +1,104 @@
+"""What the runs of the program from outside share. KOLLECT names the program (set by ctest)."""
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KOLLECT = os.environ.get("KOLLECT", str(ROOT / "build/release/kollect"))
+EXAMPLES = ROOT / "examples"
+
+
+def environment(**extra):
+    """A small environment without the developer's own Kubernetes and Git settings."""
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": "/nonexistent", "LANG": "C.UTF-8",
+           "GIT_CONFIG_NOSYSTEM": "1"}
+    env.update(extra)
+    return env
+
+
+def start(*args, **options):
+    options.setdefault("env", environment())
+    return subprocess.Popen([KOLLECT, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            stdin=subprocess.DEVNULL, **options)
+
+
+def run(*args, stdin=None, env=None, timeout=120):
+    """The finished process: returncode, stdout and stderr as text."""
+    return subprocess.run([KOLLECT, *map(str, args)], input=stdin or "", capture_output=True, text=True,
+                          env=env or environment(), timeout=timeout, check=False)
+
+
+def git(folder, *args):
+    return subprocess.run(["git", "-C", str(folder), *args], capture_output=True, text=True, check=True,
+                          env=environment()).stdout
+
+
+def write(path, text):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def tree(folder):
+    """Relative path to bytes of every file below a folder."""
+    folder = pathlib.Path(folder)
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+PROFILE_AND_TARGET = """\
+apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {name: cm, namespace: x}
+spec:
+  targetGVK: {version: v1, kind: ConfigMap}
+  attributes:
+    - {name: k, path: "$.data.k"}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {name: t, namespace: x}
+spec: {profileRef: cm}
+"""
+
+
+def git_sink(endpoint, name="s", mode="perResource"):
+    return f"""\
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectSnapshotSink
+metadata: {{name: {name}, namespace: x}}
+spec:
+  type: git
+  endpoint: {endpoint}
+  layout: {{mode: {mode}, content: item}}
+  git: {{branch: main}}
+"""
+
+
+def config_maps(count, value, namespaces=5):
+    """A List of ConfigMaps as text; `value` is in each, so that two calls with other values differ everywhere."""
+    items = [{"apiVersion": "v1", "kind": "ConfigMap",
+              "metadata": {"name": f"c{i:05}", "namespace": f"n{i % namespaces}", "uid": f"u-{i}"},
+              "data": {"k": f"{value} {i} " + "x" * 200}} for i in range(count)]
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory(prefix="kollect-e2e-")
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def ends(self, process, code):
+        self.assertEqual(process.returncode, code, f"{process.args}\nstdout: {process.stdout}\nstderr: {process.stderr}")
+        return process
+
+
+def main():
+    unittest.main(argv=["e2e"], verbosity=2)
