@@ -13,8 +13,9 @@ namespace kollect::sinks {
 
 namespace {
 
-// Up to this many files of a run are brought to the disk one by one, more all at once at the end.
-constexpr std::size_t kSyncEach = 64;
+// Up to this many files of a run are brought to the disk one by one. Of larger trees the kernel
+// takes care: a file that a power cut loses is found different and written again by the next run.
+constexpr std::size_t kSyncEach = 8;
 
 using What = ExportReport::Change::What;
 
@@ -48,7 +49,6 @@ class Run {
     for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(write_export(i));
     for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(finish_export(i));
     if (options_.prune) KL_TRY(prune_left());
-    if (!dry_run_ && !sync_each_) folder_.sync_all();
     KL_TRY(save(next_));
     return std::move(report_);
   }

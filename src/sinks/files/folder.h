@@ -60,8 +60,6 @@ class Folder {
   base::Result<Outcome> write(const File& file, bool sync);
   /// Removes a file and the folders that became empty; false when there was none.
   base::Result<bool> remove(std::string_view path);
-  /// Waits until everything is on the disk.
-  void sync_all() const;
 
   [[nodiscard]] std::string shown(std::string_view path) const;
 
