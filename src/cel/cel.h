@@ -8,15 +8,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/context.h"
 #include "base/json/document.h"
 #include "base/json/value.h"
 #include "base/result.h"
-#include "base/context.h"
 
 namespace kollect::cel {
 
-/// A declared variable. `type` in the simple syntax: "dyn", "string", "list(string)", "map(string, dyn)",
-/// "optional_type(int)" and so on.
+/// A declared variable. `type` in the simple syntax: "dyn", "string", "list(string)", "map(string,
+/// dyn)", "optional_type(int)" and so on.
 struct Declaration {
   std::string name;
   std::string type = "dyn";
@@ -25,14 +25,16 @@ struct Declaration {
 /// What an expression may name, and its limits. Cheap to copy.
 struct Environment {
   std::vector<Declaration> variables;
-  std::string container;           ///< name space that short names are resolved in
-  bool check = true;               ///< type-check at compile time
-  std::uint64_t cost_limit = 1'000'000;         ///< run-time cost units per evaluation (spec: extraction E-11)
+  std::string container;  ///< name space that short names are resolved in
+  bool check = true;      ///< type-check at compile time
+  std::uint64_t cost_limit =
+      1'000'000;  ///< run-time cost units per evaluation (spec: extraction E-11)
   std::size_t max_expression_code_points = 100'000;
   std::size_t max_nesting = 250;
 };
 
-/// Where and why compiling failed. `message` is ready for users: text, line:column and a caret line.
+/// Where and why compiling failed. `message` is ready for users: text, line:column and a caret
+/// line.
 struct CompileError {
   enum class Phase { kParse, kCheck };
   Phase phase = Phase::kParse;
@@ -54,8 +56,8 @@ struct Outcome {
   std::uint64_t cost = 0;
 };
 
-/// Why an evaluation failed. `limit` tells E-11 limits (cost, result size) from language errors. The message never
-/// holds values of the input, only names of keys, functions and types.
+/// Why an evaluation failed. `limit` tells E-11 limits (cost, result size) from language errors.
+/// The message never holds values of the input, only names of keys, functions and types.
 struct EvalError {
   bool limit = false;
   std::string message;
@@ -64,19 +66,23 @@ struct EvalError {
 /// A compiled expression: immutable, shared by threads.
 class Program {
  public:
-  static std::expected<Program, CompileError> compile(std::string_view expression, const Environment& environment);
+  static std::expected<Program, CompileError> compile(std::string_view expression,
+                                                      const Environment& environment);
 
-  /// Evaluates and converts to JSON by the table of spec extraction 4 (NaN, types and functions are errors). A result
-  /// above `max_result_bytes` of JSON is a limit error.
-  [[nodiscard]] std::expected<Outcome, EvalError> evaluate(const std::vector<Binding>& bindings,
-                                                           std::size_t max_result_bytes = 256U << 10U) const;
-  /// Evaluates a condition: true only when the result is boolean true; a result of another type is an error.
-  [[nodiscard]] std::expected<bool, EvalError> evaluate_bool(const std::vector<Binding>& bindings) const;
+  /// Evaluates and converts to JSON by the table of spec extraction 4 (NaN, types and functions are
+  /// errors). A result above `max_result_bytes` of JSON is a limit error.
+  [[nodiscard]] std::expected<Outcome, EvalError> evaluate(
+      const std::vector<Binding>& bindings, std::size_t max_result_bytes = 256U << 10U) const;
+  /// Evaluates a condition: true only when the result is boolean true; a result of another type is
+  /// an error.
+  [[nodiscard]] std::expected<bool, EvalError> evaluate_bool(
+      const std::vector<Binding>& bindings) const;
 
   /// Static result type in the simple syntax ("bool", "dyn", ...).
   [[nodiscard]] const std::string& result_type() const;
-  /// True when the expression can read member `key` of variable `variable`, or uses the variable in a way that
-  /// cannot be judged (as a value, with a computed key). Used by the Secret guard (spec: extraction 6, E-15).
+  /// True when the expression can read member `key` of variable `variable`, or uses the variable in
+  /// a way that cannot be judged (as a value, with a computed key). Used by the Secret guard (spec:
+  /// extraction 6, E-15).
   enum class Reach { kNo, kYes, kUnknown };
   [[nodiscard]] Reach reaches(std::string_view variable, std::string_view key) const;
   /// True when the expression mentions the variable at all.

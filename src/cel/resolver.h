@@ -1,0 +1,48 @@
+// Gives names their meaning: locals, variables, types, functions; works with and without type
+// checking.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cel/arena.h"
+#include "cel/ast.h"
+#include "cel/functions.h"
+
+namespace kollect::cel {
+
+/// Rewrites the tree in place: qualified names become one ident, name-space functions lose their
+/// target, every local gets a slot. What is not found stays kUnresolved and is an error of the
+/// checker or of the evaluation.
+class Resolver {
+ public:
+  Resolver(const std::vector<std::string>& variables, std::string_view container, Arena& arena)
+      : variables_(variables), container_(container), arena_(arena) {}
+
+  void resolve(Expr& node);
+  /// Number of slots for locals that an evaluation needs.
+  [[nodiscard]] std::size_t slots() const { return slots_; }
+  /// True when the expression names variable number n.
+  [[nodiscard]] const std::vector<bool>& used() const { return used_; }
+
+ private:
+  bool resolve_name(Expr& node, std::string_view name);
+  void resolve_ident(Expr& node);
+  void resolve_select(Expr& node);
+  void resolve_call(Expr& node);
+  void resolve_comprehension(Expr& node);
+  bool resolve_function(Expr& node, std::string_view name);
+  [[nodiscard]] bool is_local(std::string_view name) const;
+  std::vector<std::string> candidates(std::string_view name) const;
+  std::uint32_t push(std::string_view name);
+
+  const std::vector<std::string>& variables_;
+  std::string container_;
+  Arena& arena_;
+  std::vector<std::string_view> locals_;
+  std::size_t slots_ = 0;
+  std::vector<bool> used_ = std::vector<bool>(variables_.size());
+};
+
+}  // namespace kollect::cel
