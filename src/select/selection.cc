@@ -205,6 +205,10 @@ const std::vector<std::string>& Selection::names() const {
   return impl_->names;
 }
 
+std::string Selection::server_label_selector() const {
+  return impl_->rules.empty() && impl_->label_selector ? impl_->label_selector->to_query() : "";
+}
+
 Verdict Selection::judge(View object, std::string_view group, std::string_view kind,
                          const Namespace* ns, bool namespaced,
                          const std::vector<std::string>& effective,

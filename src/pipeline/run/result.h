@@ -55,7 +55,8 @@ struct TargetResult {
   std::string reason;   ///< "forbidden", "gvk-not-found", ...; empty when everything was read
   std::string message;  ///< one line for people
   std::vector<std::string> denied_namespaces;
-  TargetBatch data;  ///< rows are sealed
+  TargetBatch data;             ///< rows are sealed
+  std::uint64_t row_count = 0;  ///< stays when the rows have been given back
 
   /// Read completely, or but for denied namespaces and failed objects.
   [[nodiscard]] bool was_read() const {
