@@ -1,0 +1,295 @@
+#include "cel/batch.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <vector>
+
+#include "base/hash.h"
+#include "base/json/write.h"
+#include "cel/engine.h"
+#include "cel/opaque.h"
+#include "cel/text.h"
+
+namespace kollect::cel {
+
+namespace json = base::json;
+
+namespace {
+
+constexpr std::string_view kTimestampType = "type.googleapis.com/google.protobuf.Timestamp";
+constexpr std::string_view kDurationType = "type.googleapis.com/google.protobuf.Duration";
+constexpr int kMaxDepth = 200;
+
+/// 64-bit integers stand as strings in protobuf JSON; numbers are taken as well.
+template <class T>
+bool read_integer(json::View view, T& out) {
+  if (!view.is_string() && !view.is_number()) return false;
+  const std::string_view text = view.is_string() ? view.as_string() : view.number_text();
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), out);
+  return parsed.ec == std::errc{} && parsed.ptr == text.data() + text.size();
+}
+
+bool read_double(json::View view, double& out) {
+  if (view.is_number()) {
+    out = view.number().as_double();
+    return true;
+  }
+  if (!view.is_string()) return false;
+  const std::string_view text = view.as_string();
+  if (text == "NaN") out = std::nan("");
+  if (text == "Infinity") out = INFINITY;
+  if (text == "-Infinity") out = -INFINITY;
+  return text == "NaN" || text == "Infinity" || text == "-Infinity";
+}
+
+class Reader {
+ public:
+  explicit Reader(Evaluation& evaluation) : evaluation_(evaluation) {}
+
+  Value read(json::View view, int depth) {
+    if (depth > kMaxDepth || !view.is_object() || view.size() != 1) return wrong();
+    const auto member = *view.members().begin();
+    const json::View value = member.value;
+    const std::string_view kind = member.key;
+    if (kind == "nullValue") return Value::null();
+    if (kind == "boolValue" && value.is_bool()) return Value::of_bool(value.as_bool());
+    if (kind == "int64Value") {
+      std::int64_t number = 0;
+      return read_integer(value, number) ? Value::of_int(number) : wrong();
+    }
+    if (kind == "uint64Value") {
+      std::uint64_t number = 0;
+      return read_integer(value, number) ? Value::of_uint(number) : wrong();
+    }
+    if (kind == "doubleValue") {
+      double number = 0;
+      return read_double(value, number) ? Value::of_double(number) : wrong();
+    }
+    if (kind == "stringValue" && value.is_string()) return Value::of_string(value.as_string());
+    if (kind == "bytesValue" && value.is_string()) return read_bytes(value.as_string());
+    if (kind == "listValue") return read_list(value, depth);
+    if (kind == "mapValue") return read_map(value, depth);
+    if (kind == "typeValue" && value.is_string()) return Value::of_type(value.as_string());
+    if (kind == "objectValue") return read_object(value);
+    return wrong();
+  }
+
+ private:
+  Value wrong() { return evaluation_.error("a binding is no cel.expr.Value"); }
+
+  Value read_bytes(std::string_view text) {
+    const auto decoded = base::base64_decode(text);
+    return decoded ? evaluation_.bytes(*decoded) : wrong();
+  }
+
+  Value read_list(json::View view, int depth) {
+    ListBuilder builder(evaluation_);
+    if (const auto values = view.find("values")) {
+      for (const json::View item : values->items()) {
+        const Value value = read(item, depth + 1);
+        if (value.is_error()) return value;
+        if (!builder.add(value)) return builder.failed();
+      }
+    }
+    return builder.value();
+  }
+
+  Value read_map(json::View view, int depth) {
+    MapBuilder builder(evaluation_);
+    if (const auto entries = view.find("entries")) {
+      for (const json::View entry : entries->items()) {
+        const auto key = entry.find("key");
+        const auto value = entry.find("value");
+        if (!key || !value) return wrong();
+        const Value read_key = read(*key, depth + 1);
+        const Value read_value = read(*value, depth + 1);
+        if (read_key.is_error()) return read_key;
+        if (read_value.is_error()) return read_value;
+        const Value error = builder.add(read_key, read_value);
+        if (error.is_error()) return error;
+      }
+    }
+    return builder.value();
+  }
+
+  Value read_object(json::View view) {
+    const std::string_view type = view.text("@type");
+    if (type == kTimestampType) return parse_timestamp(evaluation_, view.text("value"));
+    if (type == kDurationType) return parse_duration(evaluation_, view.text("value"));
+    return evaluation_.error("messages other than Timestamp and Duration are not supported");
+  }
+
+  Evaluation& evaluation_;
+};
+
+void append_member(std::string& out, std::string_view key, std::string_view text) {
+  out += fmt::format("{{\"{}\":", key);
+  json::append_string(out, text);
+  out += '}';
+}
+
+void append_object(std::string& out, std::string_view type, std::string_view text) {
+  out += fmt::format(R"({{"objectValue":{{"@type":"{}","value":)", type);
+  json::append_string(out, text);
+  out += "}}";
+}
+
+void append_list(std::string& out, const Value& list) {
+  out += R"({"listValue":{"values":[)";
+  Value item;
+  bool first = true;
+  for (ListCursor cursor(list); cursor.next(item); first = false) {
+    if (!first) out += ',';
+    append_proto_value(out, item);
+  }
+  out += "]}}";
+}
+
+void append_map(std::string& out, const Value& map) {
+  out += R"({"mapValue":{"entries":[)";
+  auto entry = [&, first = true](const Value& key, const Value& value) mutable {
+    out += first ? R"({"key":)" : R"(,{"key":)";
+    first = false;
+    append_proto_value(out, key);
+    out += ",\"value\":";
+    append_proto_value(out, value);
+    out += '}';
+  };
+  if (map.json) {
+    for (const auto& member : json::View(map.node).sorted_members()) {
+      entry(Value::of_string(member.key), Value::of_json(member.value));
+    }
+  } else {
+    for (std::uint32_t n = 0; n < map.count; ++n) entry(map.entries[n].key, map.entries[n].value);
+  }
+  out += "]}}";
+}
+
+/// Declared variables: those with a type, then those that are only bound.
+Environment make_environment(json::View request) {
+  Environment environment;
+  environment.container = request.text("container");
+  const auto check = request.find("check");
+  environment.check = !check || !check->is_bool() || check->as_bool();
+  const auto types = request.find("types");
+  if (types) {
+    for (const auto& member : types->members()) {
+      environment.variables.push_back(
+          {std::string(member.key), std::string(member.value.as_string())});
+    }
+  }
+  if (const auto bindings = request.find("bindings")) {
+    for (const auto& member : bindings->members()) {
+      if (!types || !types->find(member.key))
+        environment.variables.push_back({std::string(member.key), "dyn"});
+    }
+  }
+  return environment;
+}
+
+/// The inside of the answer behind the id.
+std::string answer(json::View request) {
+  const auto failure = [](std::string_view message, std::string_view phase) {
+    std::string out = "\"error\":";
+    json::append_string(out, message);
+    return out + fmt::format(",\"phase\":\"{}\"", phase);
+  };
+  const auto expression = request.find("expr");
+  if (!expression || !expression->is_string())
+    return failure("the line has no text \"expr\"", "parse");
+  if (const auto types = request.find("types")) {
+    for (const auto& member : types->members()) {
+      if (!member.value.is_string()) return failure("a type must be a text", "parse");
+    }
+  }
+  const auto engine = Engine::compile(expression->as_string(), make_environment(request));
+  if (!engine) {
+    return failure(engine.error().message,
+                   engine.error().phase == CompileError::Phase::kParse ? "parse" : "check");
+  }
+  const auto& names = (*engine)->variables();
+  std::vector<Value> values(names.size());
+  Evaluation evaluation({.cost = (*engine)->cost_limit(), .memory = Budget().memory},
+                        values.data());
+  const auto bindings = request.find("bindings");
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    const auto bound = bindings ? bindings->find(names[n]) : std::nullopt;
+    values[n] = bound ? read_proto_value(evaluation, *bound)
+                      : evaluation.errorf("the variable '{}' has no value here", names[n]);
+  }
+  const Value value = (*engine)->run(evaluation);
+  if (value.is_error()) return failure((*engine)->describe(value).message, "eval");
+  std::string out = "\"value\":";
+  append_proto_value(out, value);
+  return out;
+}
+
+}  // namespace
+
+Value read_proto_value(Evaluation& evaluation, json::View view) {
+  return Reader(evaluation).read(view, 0);
+}
+
+void append_proto_value(std::string& out, const Value& value) {
+  switch (value.kind) {
+    case Kind::kBool:
+      out += fmt::format("{{\"boolValue\":{}}}", value.boolean);
+      return;
+    case Kind::kInt:
+      out += fmt::format("{{\"int64Value\":\"{}\"}}", value.i);
+      return;
+    case Kind::kUint:
+      out += fmt::format("{{\"uint64Value\":\"{}\"}}", value.u);
+      return;
+    case Kind::kDouble:
+      if (std::isfinite(value.d)) {
+        out += fmt::format("{{\"doubleValue\":{}}}", value.d);
+      } else {
+        append_member(out, "doubleValue", double_text(value.d, true));
+      }
+      return;
+    case Kind::kString:
+      return append_member(out, "stringValue", value.as_text());
+    case Kind::kBytes:
+      return append_member(out, "bytesValue", base::base64_encode(value.as_text()));
+    case Kind::kList:
+      return append_list(out, value);
+    case Kind::kMap:
+      return append_map(out, value);
+    case Kind::kTimestamp:
+      return append_object(out, kTimestampType, timestamp_text(value));
+    case Kind::kDuration:
+      return append_object(out, kDurationType, duration_text(value));
+    case Kind::kType:
+      return append_member(out, "typeValue", value.as_text());
+    case Kind::kOptional:
+      if (value.held != nullptr) return append_proto_value(out, *value.held);
+      break;
+    case Kind::kOpaque:
+      return append_member(out, "stringValue", opaque_text(*value.opaque));
+    default:
+      break;
+  }
+  out += R"({"nullValue":null})";
+}
+
+std::string run_batch_line(std::string_view line) {
+  const auto document = json::Document::parse(line);
+  std::string out = "{\"id\":";
+  if (!document || !document->root().is_object()) {
+    return out + R"(null,"error":"the line is no JSON object","phase":"parse"})";
+  }
+  const auto id = document->root().find("id");
+  if (id) {
+    json::append_compact(out, *id);
+  } else {
+    out += "null";
+  }
+  out += ',';
+  out += answer(document->root());
+  return out + '}';
+}
+
+}  // namespace kollect::cel
