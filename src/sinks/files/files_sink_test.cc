@@ -276,10 +276,9 @@ TEST_F(FilesSink, KilledAtAnyPointTheNextRunEndsRight) {
     std::vector<std::pair<std::string, std::string>> objects;
     for (int i = 0; i < 40; ++i)
       objects.emplace_back("n", fmt::format("pod-{}", i + number % 3 * 20));
-    return pods(objects, std::to_string(number));
+    return pods(objects, std::to_string(number % 6));
   };
   std::mt19937 random(7);  // NOLINT: the same points in every run are fine
-  std::vector<std::string> want;
   for (int round = 0; round < 100; ++round) {
     const auto pid = ::fork();
     if (pid == 0) {
@@ -297,12 +296,14 @@ TEST_F(FilesSink, KilledAtAnyPointTheNextRunEndsRight) {
     }
     const auto rows = state(round);
     must_run({plain_export(rows)});
-    const auto fresh_folder = temp_->path() / fmt::format("fresh-{}", round % 3);
-    auto fresh = options_;
-    fresh.folder = fresh_folder;
-    ASSERT_TRUE(make_files_sink(fresh)
-                    ->export_all(base::Context::background(), {plain_export(rows)}, false)
-                    .has_value());
+    const auto fresh_folder = temp_->path() / fmt::format("fresh-{}", round % 6);
+    if (round < 6) {
+      auto fresh = options_;
+      fresh.folder = fresh_folder;
+      ASSERT_TRUE(make_files_sink(fresh)
+                      ->export_all(base::Context::background(), {plain_export(rows)}, false)
+                      .has_value());
+    }
     EXPECT_EQ(files_below(options_.folder), files_below(fresh_folder)) << round;
   }
 }

@@ -315,8 +315,4 @@ base::Result<bool> Folder::remove(std::string_view path) {
   return true;
 }
 
-void Folder::sync_all() const {
-  ::syncfs(fd_.get());
-}
-
 }  // namespace kollect::sinks

@@ -136,6 +136,7 @@ base::Result<Remote> scp_like(std::string_view endpoint, std::size_t colon, Remo
     authority.remove_prefix(at + 1);
   }
   auto path = endpoint.substr(colon + 1);
+  if (path.starts_with(':')) return bad(endpoint, "names a helper of git, which is not supported");
   while (path.starts_with('/')) path.remove_prefix(1);
   if (path.empty()) return bad(endpoint, "has no path");
   out.scheme = Scheme::kSsh;
