@@ -80,9 +80,9 @@ class Program {
 
   /// Static result type in the simple syntax ("bool", "dyn", ...).
   [[nodiscard]] const std::string& result_type() const;
-  /// True when the expression can read member `key` of variable `variable`, or uses the variable in
-  /// a way that cannot be judged (as a value, with a computed key). Used by the Secret guard (spec:
-  /// extraction 6, E-15).
+  /// kYes when the expression reads member `key` of variable `variable` by name or uses the whole
+  /// variable as a value; kUnknown when it reads members with computed keys. Used by the Secret
+  /// guard (spec: extraction 6, E-15).
   enum class Reach { kNo, kYes, kUnknown };
   [[nodiscard]] Reach reaches(std::string_view variable, std::string_view key) const;
   /// True when the expression mentions the variable at all.

@@ -76,10 +76,10 @@ TEST(Cel, ReachIsJudgedOnTheTree) {
   EXPECT_EQ(reach("object[?'data']"), Reach::kYes);
   EXPECT_EQ(reach("has(object.data)"), Reach::kYes);
   EXPECT_EQ(reach("{'x': object.data}"), Reach::kYes);
-  EXPECT_EQ(reach("object"), Reach::kUnknown);
+  EXPECT_EQ(reach("object"), Reach::kYes);
   EXPECT_EQ(reach("object[name]"), Reach::kUnknown);
-  EXPECT_EQ(reach("object.map(k, k)"), Reach::kUnknown);
-  EXPECT_EQ(reach("cel.bind(o, object, o.data)"), Reach::kUnknown);
+  EXPECT_EQ(reach("object.map(k, k)"), Reach::kYes);
+  EXPECT_EQ(reach("cel.bind(o, object, o.data)"), Reach::kYes);
   EXPECT_EQ(reach("[1].map(object, object)"), Reach::kNo);
 }
 

@@ -25,12 +25,15 @@ class Finder {
     if (key == key_) reach_ = Reach::kYes;
   }
 
+  /// A variable used as a value takes every member along.
+  void whole() { reach_ = Reach::kYes; }
+
   void unknown() {
     if (reach_ == Reach::kNo) reach_ = Reach::kUnknown;
   }
 
   void visit(const Expr& node) {
-    if (is_variable(node)) return unknown();
+    if (is_variable(node)) return whole();
     if (node.kind == ExprKind::kSelect && is_variable(*node.target)) return read(node.name);
     const bool index = node.op == Op::kIndex || node.op == Op::kOptionalIndex;
     if (index && is_variable(*node.args[0])) {

@@ -8,8 +8,8 @@
 
 namespace kollect::cel {
 
-/// Judges the resolved tree: kYes when member `key` of the variable is read by name, kUnknown when
-/// the variable is used as a whole or with a computed key, else kNo.
+/// Judges the resolved tree: kYes when member `key` of the variable is read by name or the variable
+/// is used as a whole, kUnknown when it is read with a computed key, else kNo.
 Program::Reach find_reach(const Expr& tree, std::string_view variable, std::string_view key);
 
 }  // namespace kollect::cel
