@@ -127,6 +127,8 @@ std::vector<std::string> manifest_places(const Export& exp, const LayoutSpec& sp
 
 /// Data paths of a set manifest, none when the text is no manifest of this inventory and cluster.
 std::optional<std::vector<std::string>> read_manifest(std::string_view text, const Export& exp);
+/// Data paths of any set manifest, whosever it is; none when the text is no manifest.
+std::vector<std::string> manifest_paths(std::string_view text);
 /// True when the text is a set manifest of another inventory or cluster.
 bool is_foreign_manifest(std::string_view text, const Export& exp);
 /// Paths that a split index lists (yaml or json), empty when it is none.

@@ -93,9 +93,29 @@ class Builder {
     return {};
   }
 
+  /// Paths that any manifest in the repository lists: they belong to other inventories.
+  base::Result<std::unordered_set<std::string>> claimed_paths() {
+    std::vector<std::string> manifests;
+    KL_TRY(tree_.for_files_below(
+        "inventory", [](std::string_view) { return true; },
+        [&](std::string_view path) -> base::Result<> {
+          if (path.ends_with(".manifest.json")) manifests.emplace_back(path);
+          return {};
+        }));
+    std::unordered_set<std::string> out;
+    for (const auto& path : manifests) {
+      KL_ASSIGN(const auto content, text(path));
+      if (!content) continue;
+      auto listed = manifest_paths(*content);
+      out.insert(std::make_move_iterator(listed.begin()), std::make_move_iterator(listed.end()));
+    }
+    return out;
+  }
+
   /// A repository without manifest and index: files beside ours that are this inventory's content.
   base::Result<> recognise(std::size_t i) {
     const auto& laid_out = out_.laid_out[i];
+    KL_ASSIGN(const auto claimed, claimed_paths());
     std::set<std::string> folders;
     for (const auto& path : laid_out.row_paths) {
       const auto slash = path.rfind('/');
@@ -106,7 +126,8 @@ class Builder {
       KL_TRY(
           tree_.for_files_in(folder, [&](std::string_view name, const Oid& oid) -> base::Result<> {
             auto path = fmt::format("{}/{}", folder, name);
-            if (!written_.contains(path) && path.ends_with(extension_of(spec_.format))) {
+            if (!written_.contains(path) && !claimed.contains(path) &&
+                path.ends_with(extension_of(spec_.format))) {
               files.emplace_back(std::move(path), oid);
             }
             return {};

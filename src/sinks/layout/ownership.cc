@@ -84,16 +84,24 @@ std::vector<std::string> manifest_places(const Export& exp, const LayoutSpec& sp
   return {manifest_path(exp, false), manifest_path(exp, true)};
 }
 
+std::vector<std::string> manifest_paths(std::string_view text) {
+  std::vector<std::string> out;
+  const auto document = json::Document::parse(text);
+  if (!document.has_value() || !has_manifest_kind(document->root())) return out;
+  if (const auto paths = document->root().find("paths")) {
+    for (const auto path : paths->items()) {
+      if (path.is_string()) out.emplace_back(path.as_string());
+    }
+  }
+  return out;
+}
+
 std::optional<std::vector<std::string>> read_manifest(std::string_view text, const Export& exp) {
   const auto document = json::Document::parse(text);
   if (!document.has_value()) return {};
   const auto root = document->root();
   if (!has_manifest_kind(root) || !is_of(root, exp)) return {};
-  std::vector<std::string> out;
-  if (const auto paths = root.find("paths")) {
-    for (const auto path : paths->items()) out.emplace_back(path.as_string());
-  }
-  return out;
+  return manifest_paths(text);
 }
 
 bool is_foreign_manifest(std::string_view text, const Export& exp) {
