@@ -1,0 +1,123 @@
+#include "base/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "base/files.h"
+
+namespace kollect::base {
+namespace {
+
+using namespace std::chrono_literals;
+
+Command shell(std::string script) {
+  Command command;
+  command.program = "sh";
+  command.args = {"-c", std::move(script)};
+  command.env = {{"PATH", "/usr/bin:/bin"}};
+  return command;
+}
+
+CommandResult must_run(const Command& command) {
+  auto result = run(Context::background(), command);
+  EXPECT_TRUE(result.has_value()) << result.error().message;
+  return result.value_or(CommandResult{});
+}
+
+TEST(Process, OutputAndExitCode) {
+  const CommandResult result = must_run(shell("echo out; echo err >&2; exit 3"));
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "out\n");
+  EXPECT_EQ(result.err, "err\n");
+  EXPECT_EQ(must_run(shell("kill -9 $$")).exit_code, 137);
+}
+
+TEST(Process, EnvironmentAndFolderAreExact) {
+  ::setenv("KOLLECT_TEST_LEAK", "1", 1);
+  Command command = shell("env | sort; pwd");
+  command.env["A"] = "b c";
+  command.working_dir = "/";
+  EXPECT_EQ(must_run(command).out, "A=b c\nPATH=/usr/bin:/bin\nPWD=/\n/\n");
+  ::unsetenv("KOLLECT_TEST_LEAK");
+}
+
+TEST(Process, InputIsFedAndLargeOutputRead) {
+  Command command;
+  command.program = "cat";
+  command.stdin_text = std::string(3'000'000, 'x');
+  EXPECT_EQ(must_run(command).out, command.stdin_text);
+  command = shell("head -c 5");  // stops reading early
+  command.stdin_text = std::string(3'000'000, 'y');
+  EXPECT_EQ(must_run(command).out, "yyyyy");
+  EXPECT_EQ(must_run(shell("cat; exec 0<&-; exit 0")).out, "");  // nothing to read: /dev/null
+}
+
+TEST(Process, Limits) {
+  Command command = shell("head -c 100000 /dev/zero; head -c 100000 /dev/zero >&2");
+  command.max_output = 100'000;
+  const CommandResult result = must_run(command);
+  EXPECT_EQ(result.out.size(), 100'000U);
+  EXPECT_EQ(result.err.size(), 65'536U);
+  command.max_output = 99'999;
+  EXPECT_EQ(run(Context::background(), command).error().message, "sh wrote more than 99999 bytes");
+  command = shell("yes");
+  command.max_output = 1'000'000;
+  EXPECT_FALSE(run(Context::background(), command).has_value());
+}
+
+TEST(Process, MissingProgramsAndFolders) {
+  Command command;
+  command.program = "no-such-program";
+  EXPECT_EQ(run(Context::background(), command).error().kind, ErrorKind::kNotFound);
+  command.program = "/etc/passwd";
+  EXPECT_EQ(run(Context::background(), command).error().kind, ErrorKind::kNotFound);
+  command = shell("true");
+  command.working_dir = "/no/such/folder";
+  EXPECT_EQ(run(Context::background(), command).error().kind, ErrorKind::kNotFound);
+  command = shell("true");
+  command.search_path = {"/nowhere"};
+  EXPECT_EQ(run(Context::background(), command).error().message,
+            "there is no program \"sh\" in /nowhere");
+}
+
+TEST(Process, DeadlineEndsTheWholeGroup) {
+  const auto dir = TempDir::create();
+  const std::string pid_file = (dir->path() / "pid").string();
+  // The shell's child ignores SIGTERM and would live for an hour.
+  const Command command =
+      shell("(trap '' TERM; echo $$ > " + pid_file + "; sleep 3600) & sleep 3600");
+  const auto result = run(Context::background().with_timeout(200ms), command);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().kind, ErrorKind::kCancelled);
+  EXPECT_EQ(result.error().reason, "timeout");
+  const auto group = read_file(pid_file);
+  ASSERT_TRUE(group.has_value());
+  // Dead members may wait for their parent to collect them; nobody is left to be signalled for
+  // long.
+  const pid_t id = std::stoi(*group);
+  for (int i = 0; i < 1000 && ::kill(-id, 0) == 0; ++i) {
+    std::this_thread::yield();
+  }
+  const auto state = read_file("/proc/" + std::to_string(id) + "/stat");
+  EXPECT_FALSE(state.has_value());
+}
+
+TEST(Process, CancelStops) {
+  std::stop_source stop;
+  const SystemClock clock;
+  std::thread stopper([&] { stop.request_stop(); });
+  const auto result = run(Context(clock, stop.get_token()), shell("sleep 3600"));
+  stopper.join();
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().reason, "cancelled");
+}
+
+TEST(Process, BackgroundProcessDoesNotHoldTheResult) {
+  EXPECT_EQ(must_run(shell("echo out; sleep 5 &")).out, "out\n");
+}
+
+}  // namespace
+}  // namespace kollect::base
