@@ -77,9 +77,9 @@ class Kubeconfig {
   [[nodiscard]] base::Result<ClusterConfig> resolve(const std::string& context) const;
 
   struct Impl;  ///< of the room's own use
+  explicit Kubeconfig(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
 
  private:
-  explicit Kubeconfig(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };
 

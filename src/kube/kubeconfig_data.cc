@@ -112,7 +112,7 @@ base::Result<std::optional<base::yaml::Document>> read_document(const std::files
   };
   base::yaml::Limits limits;
   limits.keep_places = true;
-  KL_TRY(base::yaml::read_stream(
+  auto done = base::yaml::read_stream(
       text, limits,
       [&](base::yaml::Document&& next) -> base::Result<> {
         if (document) {
@@ -122,7 +122,8 @@ base::Result<std::optional<base::yaml::Document>> read_document(const std::files
         }
         return {};
       },
-      [&](const base::yaml::Problem& problem) { complain(problem.place, problem.message); }));
+      [&](const base::yaml::Problem& problem) { complain(problem.place, problem.message); });
+  if (!done) return done.error().with_prefix(file.string());
   if (failure) return std::move(*failure);
   return document;
 }

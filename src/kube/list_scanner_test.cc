@@ -85,7 +85,7 @@ TEST(ListScanner, StaysLinear) {
       ASSERT_TRUE(scanner.feed(std::string_view(text).substr(0, std::min(at, text.size()))));
     }
     EXPECT_TRUE(scanner.complete());
-    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   }
 }
 
