@@ -193,7 +193,7 @@ base::Result<> CollectRun::open_outputs() {
   options.allow_private_sinks = options_.allow_private_sinks;
   options.several_contexts = contexts_.size() > 1;
   options.exported_at = started_at_;
-  KL_ASSIGN(outputs_, Outputs::open(config_, plan_, options, *secrets_, invocation_.out, *log_));
+  KL_ASSIGN(outputs_, Outputs::open(config_, plan_, options, *secrets_, invocation_.out));
   for (const std::string& warning : secrets_->warnings()) warn(warning);
   return {};
 }

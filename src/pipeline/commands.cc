@@ -14,6 +14,10 @@ const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
       {"collect", "Collect an inventory once", run_collect},
       {"init", "Write a first configuration, by questions or from flags", run_init_command},
+      {"validate", "Check a configuration without a cluster", run_validate_command},
+      {"extract", "Try a profile on objects", run_extract_command},
+      {"query", "SQL over an inventory in SQLite", run_query_command},
+      {"diff", "What changed between two inventories", run_diff_command},
       {"crds", "Print the CustomResourceDefinitions", run_crds},
       {"completion", "Print a completion script for bash, zsh, fish or powershell", run_completion},
       {"__complete", "", run_complete_words},

@@ -6,7 +6,7 @@
 namespace kollect::pipeline {
 namespace {
 
-constexpr std::string_view kBash = R"(_kollect() {
+constexpr std::string_view kBash = R"SH(_kollect() {
   local words
   words=$("${COMP_WORDS[0]}" __complete "$COMP_CWORD" "${COMP_WORDS[@]:1}" 2>/dev/null)
   local IFS=$'\n'
@@ -14,31 +14,27 @@ constexpr std::string_view kBash = R"(_kollect() {
   if [ ${#COMPREPLY[@]} -eq 0 ]; then COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")); fi
 }
 complete -F _kollect kollect kollect-pipeline
-)";
+)SH";
 
-constexpr std::string_view kZsh = R"(#compdef kollect kollect-pipeline
+constexpr std::string_view kZsh = R"SH(#compdef kollect kollect-pipeline
 _kollect() {
-  local -a words_found
-  words_found=("${(@f)$("${words[1]}" __complete "$((CURRENT-1))" "${(@)words[2,-1]}" 2>/dev/null)
-}
-")
-        compadd -
-        a words_found ||
-    _files
+  local -a found
+  found=("${(@f)$("${words[1]}" __complete "$((CURRENT-1))" "${(@)words[2,-1]}" 2>/dev/null)}")
+  compadd -a found || _files
 }
 compdef _kollect kollect kollect-pipeline
-)";
+)SH";
 
-constexpr std::string_view kFish = R"(function __kollect_words
+constexpr std::string_view kFish = R"SH(function __kollect_words
   set -l tokens (commandline -opc) (commandline -ct)
   $tokens[1] __complete (math (count $tokens) - 1) $tokens[2..-1] 2>/dev/null
 end
 complete -c kollect -a '(__kollect_words)'
 complete -c kollect-pipeline -a '(__kollect_words)'
-)";
+)SH";
 
 constexpr std::string_view kPowershell =
-    R"(Register-ArgumentCompleter -Native -CommandName kollect, kollect-pipeline -ScriptBlock {
+    R"SH(Register-ArgumentCompleter -Native -CommandName kollect, kollect-pipeline -ScriptBlock {
   param($word, $ast, $position)
   $tokens = @($ast.CommandElements | ForEach-Object { $_.ToString() })
   $index = if ($word) { $tokens.Count - 1 } else { $tokens.Count }
@@ -46,7 +42,7 @@ constexpr std::string_view kPowershell =
   & $tokens[0] __complete $index @rest 2>$null | Where-Object { $_ -like "$word*" } |
     ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
 }
-)";
+)SH";
 
 std::vector<std::string> contexts(const Invocation& invocation,
                                   const std::vector<std::string>& words) {

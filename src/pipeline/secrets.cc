@@ -81,7 +81,7 @@ base::Result<base::Secret> SecretStore::replace(const Manifest& secret, const st
     if (!content) return base::configuration(at + ": " + content.error().message);
     value = drop_final_newline(std::move(*content));
   } else {
-    return base::Secret(std::move(text));
+    value = std::move(text);
   }
   redactor_.add(value);
   return base::Secret(std::move(value));

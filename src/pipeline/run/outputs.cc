@@ -34,9 +34,8 @@ base::Result<sinks::ExportReport> export_with_retries(const base::Context& conte
 
 base::Result<std::unique_ptr<Outputs>> Outputs::open(const Config& config, const Plan& plan,
                                                      const OutputOptions& options,
-                                                     SecretStore& secrets, std::FILE* out,
-                                                     const base::Logger& log) {
-  std::unique_ptr<Outputs> outputs(new Outputs(plan, options, log));
+                                                     SecretStore& secrets, std::FILE* out) {
+  std::unique_ptr<Outputs> outputs(new Outputs(plan, options));
   if (options.output == "-") {
     outputs->records_.emplace(out, options.record_format);
   } else if (!options.output.empty()) {
@@ -74,8 +73,7 @@ base::Result<> Outputs::open_sinks(const Config& config, SecretStore& secrets) {
   KL_ASSIGN(std::vector<WiredSink> wired,
             make_sinks(config, secrets,
                        {.allow_private = options_.allow_private_sinks,
-                        .several_contexts = options_.several_contexts},
-                       log_));
+                        .several_contexts = options_.several_contexts}));
   for (WiredSink& sink : wired) {
     backends_.push_back({.title = sink.title,
                          .cluster = sink.cluster,

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/context.h"
-#include "base/log.h"
 #include "pipeline/config.h"
 #include "pipeline/run/export_plan.h"
 #include "pipeline/run/outcome.h"
@@ -40,8 +39,7 @@ class Outputs {
   /// Builds all sinks; `secrets` resolves their credentials. Errors (configuration).
   static base::Result<std::unique_ptr<Outputs>> open(const Config& config, const Plan& plan,
                                                      const OutputOptions& options,
-                                                     SecretStore& secrets, std::FILE* out,
-                                                     const base::Logger& log);
+                                                     SecretStore& secrets, std::FILE* out);
   /// Exports what one context gave. With dry_run nothing is written.
   std::vector<SinkOutcome> deliver(const base::Context& context, const ContextResult& result);
   /// Ends stdout. Errors as of RecordWriter.
@@ -54,8 +52,7 @@ class Outputs {
     std::vector<ExportUnit> units;
     std::unique_ptr<sinks::Sink> sink;
   };
-  Outputs(const Plan& plan, OutputOptions options, const base::Logger& log)
-      : plan_(plan), options_(std::move(options)), log_(log) {}
+  Outputs(const Plan& plan, OutputOptions options) : plan_(plan), options_(std::move(options)) {}
   base::Result<> open_folder(const Config& config);
   base::Result<> open_sqlite();
   base::Result<> open_sinks(const Config& config, SecretStore& secrets);
@@ -65,7 +62,6 @@ class Outputs {
 
   const Plan& plan_;
   OutputOptions options_;
-  const base::Logger& log_;
   std::optional<RecordWriter> records_;
   std::vector<Backend> backends_;
 };

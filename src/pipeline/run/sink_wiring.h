@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "base/result.h"
 #include "pipeline/config.h"
 #include "pipeline/secrets.h"
@@ -29,8 +28,7 @@ struct WiringOptions {
 /// All sinks of the folder. Errors (configuration): a missing Secret, wrong settings, a type that
 /// this build has not.
 base::Result<std::vector<WiredSink>> make_sinks(const Config& config, SecretStore& secrets,
-                                                const WiringOptions& options,
-                                                const base::Logger& log);
+                                                const WiringOptions& options);
 /// The SQLite file of --sqlite.
 base::Result<std::unique_ptr<sinks::Sink>> make_sqlite(const std::string& path);
 
