@@ -24,7 +24,10 @@ Problems compile(const api::Profile& profile) {
   extract::Program::CompileInput input;
   input.spec = &profile.spec;
   input.annotations = profile.metadata.annotations;
-  if (!is_secret(profile.spec.target_gvk)) {
+  // Helm may keep releases in ConfigMaps, whose `config` needs the opt-in as well.
+  const api::GroupVersionKind& gvk = profile.spec.target_gvk;
+  const bool is_config_map = gvk.kind == "ConfigMap" && (gvk.group.empty() || gvk.group == "core");
+  if (!is_secret(gvk) && !is_config_map) {
     input.annotations[api::kAllowSecretExtraction] = "true";
     input.annotations[api::kAllowFullResourceExport] = "true";
   }

@@ -78,13 +78,9 @@ struct Program::Impl {
   [[nodiscard]] const Scrubber& scrubber_for(const ObjectScope& scope) const {
     return scope.guarded_secret() ? secret_scrubber : scrubber;
   }
-  [[nodiscard]] std::expected<void, std::string> write_resource(ObjectScope& scope,
-                                                                const ObjectContext& context,
-                                                                std::string& out) const {
-    auto done =
-        pruner->write(scope.object(), context, scrubber_for(scope), scope.guarded_secret(), out);
-    if (!done) return std::unexpected(std::move(done.error()));
-    return {};
+  [[nodiscard]] auto write_resource(ObjectScope& scope, const ObjectContext& context,
+                                    std::string& out) const {
+    return pruner->write(scope.object(), context, scrubber_for(scope), scope.guarded_secret(), out);
   }
 };
 
@@ -195,10 +191,12 @@ std::expected<Extracted, ExtractError> Program::extract(View object,
   }
   if (impl.pruner) {
     const auto begin = values.size();
-    if (auto done = impl.write_resource(scope, context, values); !done) {
+    auto done = impl.write_resource(scope, context, values);
+    if (!done) {
       return std::unexpected(ExtractError{impl.resource_key, ErrorClass::kLimit,
                                           error_text(impl.resource_key, {}, object, done.error())});
     }
+    extracted.prune_errors = done->errors;
     spans.back() = {begin, values.size()};
   }
   auto& out = extracted.attributes_json;

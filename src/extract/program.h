@@ -65,6 +65,7 @@ struct AttributeTrace {
 struct Extracted {
   std::string attributes_json;
   std::uint32_t type_mismatches = 0;
+  std::uint32_t prune_errors = 0;  ///< failed evaluations of prune.cel, which counted as false
 };
 
 /// Immutable after compile; shared by threads.

@@ -403,6 +403,16 @@ TEST_F(Guards, SecretPathsAreForbidden) {
   EXPECT_EQ(problems().size(), 0U);
 }
 
+// extraction 5: config needs the annotation wherever Helm keeps releases.
+TEST_F(Guards, HelmValuesInConfigMaps) {
+  attributes({{"a", "helm:release.config.x"}});
+  EXPECT_EQ(problems(), std::vector<std::string>{});
+  spec_.target_gvk = {"", "v1", "ConfigMap"};
+  EXPECT_EQ(problems(), std::vector<std::string>{"spec.attributes[0].path Forbidden"});
+  annotations_[api::kAllowSecretExtraction] = "true";
+  EXPECT_EQ(problems(), std::vector<std::string>{});
+}
+
 TEST_F(Guards, RuleKindsCountToo) {
   attributes({{"a", "$.data.x"}});
   Program::CompileInput input;
@@ -581,6 +591,16 @@ TEST_F(Pruning, StepsBuildOnEachOther) {
   EXPECT_EQ(
       run(object),
       R"({"resource":{"kind":"X","metadata":{"labels":{}},"spec":{"l":[{}],"labels":{},"t":{"metadata":{}}}}})");
+}
+
+// An error counts as false and is counted.
+TEST_F(Pruning, PruneCelErrorsAreCounted) {
+  const auto object = parse(R"({"kind":"X","spec":{"a":1,"b":"x"}})");
+  export_block(R"({"mode":"Resource","include":"SpecOnly","prune":{"cel":["value > 0"]}})");
+  auto extracted = compile()->extract(object.root(), {});
+  ASSERT_TRUE(extracted);
+  EXPECT_EQ(extracted->attributes_json, R"({"resource":{"kind":"X","spec":{"b":"x"}}})");
+  EXPECT_EQ(extracted->prune_errors, 3U);  // kind, spec, spec.b
 }
 
 TEST_F(Pruning, PruneCelSeesTheStateBefore) {
