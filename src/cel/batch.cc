@@ -245,7 +245,10 @@ void append_proto_value(std::string& out, const Value& value) {
       return;
     case Kind::kDouble:
       if (std::isfinite(value.d)) {
-        out += fmt::format("{{\"doubleValue\":{}}}", value.d);
+        // "-0" would be read as an integer by many, so a point is always there.
+        std::string number = fmt::format("{}", value.d);
+        if (number.find_first_of(".e") == std::string::npos) number += ".0";
+        out += fmt::format("{{\"doubleValue\":{}}}", number);
       } else {
         append_member(out, "doubleValue", double_text(value.d, true));
       }

@@ -98,7 +98,6 @@ Order order(auto a, auto b) {
 }
 
 Order compare_int_double(std::int64_t a, double b) {
-  if (std::isnan(b)) return Order::kUnordered;
   if (b >= kTwo63) return Order::kLess;
   if (b < -kTwo63) return Order::kGreater;
   const double whole = std::trunc(b);
@@ -107,7 +106,6 @@ Order compare_int_double(std::int64_t a, double b) {
 }
 
 Order compare_uint_double(std::uint64_t a, double b) {
-  if (std::isnan(b)) return Order::kUnordered;
   if (b >= kTwo64) return Order::kLess;
   if (b < 0) return Order::kGreater;
   const double whole = std::trunc(b);
@@ -120,13 +118,29 @@ Order flip(Order o) {
   return o == Order::kGreater ? Order::kLess : o;
 }
 
+/// Without rounding; neither is NaN.
+Order compare_exactly(const Value& a, const Value& b);
+
 }  // namespace
 
 Order compare_numbers(const Value& a, const Value& b) {
+  if (a.kind == Kind::kDouble && b.kind != Kind::kDouble) return flip(compare_numbers(b, a));
+  if (b.kind == Kind::kDouble) {
+    const double number = a.kind == Kind::kInt    ? static_cast<double>(a.i)
+                          : a.kind == Kind::kUint ? static_cast<double>(a.u)
+                                                  : a.d;
+    if (std::isnan(number) || std::isnan(b.d)) return Order::kUnordered;
+    return order(number, b.d);
+  }
+  return compare_exactly(a, b);
+}
+
+namespace {
+
+Order compare_exactly(const Value& a, const Value& b) {
   if (a.kind == b.kind) {
     if (a.kind == Kind::kInt) return order(a.i, b.i);
     if (a.kind == Kind::kUint) return order(a.u, b.u);
-    if (std::isnan(a.d) || std::isnan(b.d)) return Order::kUnordered;
     return order(a.d, b.d);
   }
   if (a.kind == Kind::kInt) {
@@ -134,10 +148,8 @@ Order compare_numbers(const Value& a, const Value& b) {
     return a.i < 0 ? Order::kLess : order(static_cast<std::uint64_t>(a.i), b.u);
   }
   if (a.kind == Kind::kUint && b.kind == Kind::kDouble) return compare_uint_double(a.u, b.d);
-  return flip(compare_numbers(b, a));
+  return flip(compare_exactly(b, a));
 }
-
-namespace {
 
 bool equal_lists(const Value& a, const Value& b) {
   if (a.count != b.count) return false;
@@ -202,7 +214,7 @@ int compare_keys(const Value& a, const Value& b) {
   };
   if (const int by_rank = rank(a) - rank(b); by_rank != 0) return by_rank;
   if (a.kind == Kind::kBool) return static_cast<int>(a.boolean) - static_cast<int>(b.boolean);
-  if (a.is_number()) return static_cast<int>(compare_numbers(a, b));
+  if (a.is_number()) return static_cast<int>(compare_exactly(a, b));
   return a.as_text().compare(b.as_text());
 }
 

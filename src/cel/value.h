@@ -170,11 +170,13 @@ std::string_view type_name(const Value& value);
 /// own; containers element by element. Not defined for errors.
 bool equal(const Value& a, const Value& b);
 
-/// Order of numbers by value; unordered when one is NaN.
+/// Order of numbers; unordered when one is NaN. An integer beside a double counts as the double
+/// nearest to it, as the language has it: 9223372036854775807 equals 9223372036854775808.0.
 enum class Order : std::int8_t { kLess = -1, kEqual = 0, kGreater = 1, kUnordered = 2 };
 Order compare_numbers(const Value& a, const Value& b);
 
-/// Total order of map keys: bool, then numbers by value, then strings bytewise.
+/// Total order of map keys: bool, then numbers by exact value, then strings bytewise. Doubles (in
+/// look-ups) must not be NaN.
 int compare_keys(const Value& a, const Value& b);
 /// True for kinds that may be keys of maps: bool, int, uint, string.
 inline bool is_key(const Value& value) {
