@@ -153,6 +153,79 @@ TEST_F(ClientKube, ImpersonationIsHonoured) {
   EXPECT_THAT(review->body, HasSubstr(R"("example.test/reason":["audit"])"));
 }
 
+// L-57, field-continue-token-expires: etcd forgets the revision between two pages.
+TEST_F(ClientKube, ACompactedListBeginsAnew) {
+  make_namespace("compacted");
+  make_config_maps("compacted", 12, "z");
+  auto discovery = admin_.discover(kContext);
+  ListQuery query;
+  query.resource = discovery->find("", "v1", "ConfigMap")->resource;
+  query.ns = "compacted";
+  query.page_size = 5;
+  struct Compacting : NameCollector {
+    base::Result<> begin() override {
+      ++tries;
+      return NameCollector::begin();
+    }
+    base::Result<> page(std::string_view text) override {
+      KL_TRY(NameCollector::page(text));
+      if (tries == 1 && names.size() == 5) return between();
+      return {};
+    }
+    std::function<base::Result<>()> between;
+    int tries = 0;
+  } names;
+  names.between = [&]() -> base::Result<> {
+    auto gone =
+        admin_.request(kContext, "DELETE", "/api/v1/namespaces/compacted/configmaps/cm-1000");
+    if (!gone) return gone.error();
+    KL_TRY(server_.compact());
+    // The API server's own copies of old states go as well.
+    return server_.restart_apiserver();
+  };
+  ClientOptions options;
+  options.read_ahead_bytes = 0;
+  Client client(std::make_shared<http::Client>(), admin_.config(), options, nullptr);
+  auto outcome = client.list(kContext, query, names);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(names.tries, 2);
+  EXPECT_EQ(outcome->restarts, 1U);
+  EXPECT_EQ(outcome->items, 11U);
+  EXPECT_EQ(names.names.size(), 11U);
+}
+
+// Rights in one namespace only (pipeline case 6).
+TEST_F(ClientKube, RightsInOneNamespace) {
+  make_namespace("team-a");
+  make_config_maps("team-a", 2, "x");
+  const std::string rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/team-a/";
+  auto role = admin_.request(kContext, "POST", rbac + "roles",
+                             R"({"metadata":{"name":"reader"},"rules":[{"apiGroups":[""],)"
+                             R"("resources":["configmaps"],"verbs":["get","list"]}]})");
+  ASSERT_TRUE(role && role->status == 201);
+  auto binding = admin_.request(
+      kContext, "POST", rbac + "rolebindings",
+      R"({"metadata":{"name":"reader"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io",)"
+      R"("kind":"Role","name":"reader"},"subjects":[{"kind":"Group","name":"team-a",)"
+      R"("apiGroup":"rbac.authorization.k8s.io"}]})");
+  ASSERT_TRUE(binding && binding->status == 201);
+  Client alice = client_of(server_.kubeconfig_of("alice"));
+  ListQuery query;
+  query.resource = admin_.discover(kContext)->find("", "v1", "ConfigMap")->resource;
+  query.ns = "team-a";
+  NameCollector names;
+  // The authorizer learns of the binding by its own watch, a moment later.
+  while (alice.can_i(kContext, "list", query.resource, "team-a") == false) {
+  }
+  ASSERT_TRUE(alice.list(kContext, query, names));
+  EXPECT_EQ(names.names.size(), 2U);
+  EXPECT_EQ(alice.can_i(kContext, "list", query.resource, ""), false);
+  query.ns = "default";
+  EXPECT_EQ(alice.list(kContext, query, names).error().reason, "forbidden");
+  query.ns.clear();
+  EXPECT_EQ(alice.list(kContext, query, names).error().reason, "forbidden");
+}
+
 TEST_F(ClientKube, GetTellsMissingObjects) {
   make_namespace("getting");
   make_config_maps("getting", 1, "y");

@@ -5,7 +5,9 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/json/document.h"
 #include "base/strings.h"
+#include "kube/pem.h"
 
 namespace kollect::kube {
 
@@ -135,6 +137,41 @@ void Credentials::take(ExecCredential fresh, base::WallTime now) {
   }
   have_exec_ = true;
   ++credential_.generation;
+}
+
+std::string Credentials::explain_refusal(base::WallTime now) {
+  const std::lock_guard lock(mutex_);
+  const auto token_end = token_valid_until(credential_.bearer.reveal());
+  if (token_end && *token_end <= now) {
+    return "the token expired at " + base::format_rfc3339_seconds(*token_end);
+  }
+  const auto cert_end = valid_until(credential_.tls->client_cert_pem);
+  if (cert_end && *cert_end <= now) {
+    return "the client certificate expired at " + base::format_rfc3339_seconds(*cert_end);
+  }
+  const bool anonymous =
+      credential_.bearer.empty() && !credential_.basic && credential_.tls->client_cert_pem.empty();
+  return anonymous ? "the context has no credentials" : "";
+}
+
+std::optional<base::WallTime> token_valid_until(std::string_view token) {
+  const auto parts = base::split(token, '.');
+  if (parts.size() != 3) return std::nullopt;
+  std::string payload(parts[1]);
+  std::ranges::replace(payload, '-', '+');
+  std::ranges::replace(payload, '_', '/');
+  payload.resize((payload.size() + 3) / 4 * 4, '=');
+  const auto text = base::base64_decode(payload);
+  if (!text) return std::nullopt;
+  const auto claims = base::json::Document::parse_borrowed(*text);
+  const auto end = claims ? claims->root().find("exp") : std::nullopt;
+  if (!end || !end->is_number()) return std::nullopt;
+  const base::json::Number seconds = end->number();
+  constexpr std::int64_t kFarFuture = 9'000'000'000;  // what nanoseconds can count
+  if (seconds.kind != base::json::Number::Kind::kInt || seconds.i < 0 || seconds.i > kFarFuture) {
+    return std::nullopt;
+  }
+  return base::WallTime(std::chrono::seconds(seconds.i));
 }
 
 }  // namespace kollect::kube

@@ -38,6 +38,9 @@ class Credentials {
   /// The server answered 401 to `generation`: a newer credential, or the same generation when there
   /// is none.
   base::Result<Credential> renew(const base::Context& context, std::uint64_t generation);
+  /// Why the server may have refused it, as far as it can be told: "the token expired at …". Empty:
+  /// no idea.
+  std::string explain_refusal(base::WallTime now);
   /// Impersonation headers.
   [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& headers() const {
     return headers_;
@@ -68,5 +71,9 @@ class Credentials {
   std::optional<base::WallTime> renew_at_;
   bool have_exec_ = false;
 };
+
+/// End of a JSON web token's validity (claim "exp"); none for other tokens. The signature is not
+/// looked at.
+std::optional<base::WallTime> token_valid_until(std::string_view token);
 
 }  // namespace kollect::kube

@@ -33,7 +33,7 @@ base::Result<> Discoverer::read_root(const base::Context& context, const std::st
     KL_ASSIGN(response, sender_.send(context, call));
   }
   if (response.status != 200) {
-    return error_of("discovery " + path, response.status, response.body);
+    return sender_.refusal(context, "discovery " + path, response.status, response.body);
   }
   if (is_aggregated(response.header("content-type").value_or(""))) {
     return add_aggregated(discovery_, response.body);

@@ -427,6 +427,19 @@ TEST_F(ListTest, OneRefusedTokenIsReadAnew) {
   EXPECT_EQ(refused, 1);
 }
 
+TEST_F(ListTest, AnExpiredTokenIsCalledSo) {
+  // {"alg":"none"} . {"exp":1767225600} . x
+  ClusterConfig config;
+  config.token = base::Secret("eyJhbGciOiJub25lIn0.eyJleHAiOjE3NjcyMjU2MDB9.x");
+  HttpServer server([](const Received&) { return Reply::json("who?", 401); });
+  clock_.advance(std::chrono::seconds(1767225600));
+  EXPECT_THAT(list(server, config).error().message,
+              AllOf(HasSubstr("the token expired at 2026-01-01T00:00:00Z"), Not(HasSubstr("eyJ"))));
+  EXPECT_THAT(list(server).error().message, HasSubstr("no credentials"));
+  config.token = base::Secret("opaque");
+  EXPECT_THAT(list(server, config).error().message, Not(HasSubstr("expired")));
+}
+
 TEST_F(ListTest, ATokenFileThatStaysEmptyIsAnError) {
   const auto dir = *base::TempDir::create();
   ASSERT_TRUE(base::write_file_atomic(dir.path() / "token", "\n"));

@@ -245,7 +245,7 @@ base::Result<Pager::Verdict> Pager::judge(Page& page) {
 }
 
 base::Result<Pager::Verdict> Pager::judge_status(const http::Response& answer, const Page& page) {
-  if (answer.status == 401) return judge_unauthorized(answer);
+  if (answer.status == 401) return judge_unauthorized(answer, page.text);
   if (answer.status == 410) {
     if (!page.token.empty()) return Verdict::kRestart;
     return again("410 to the first page");
@@ -260,7 +260,8 @@ base::Result<Pager::Verdict> Pager::judge_status(const http::Response& answer, c
   return error;
 }
 
-base::Result<Pager::Verdict> Pager::judge_unauthorized(const http::Response& answer) {
+base::Result<Pager::Verdict> Pager::judge_unauthorized(const http::Response& answer,
+                                                       std::string_view text) {
   if (!std::exchange(renewed_, true)) {
     const std::uint64_t refused = credential_.generation;
     KL_ASSIGN(Credential fresh, sender_.credentials().renew(context_, refused));
@@ -270,7 +271,7 @@ base::Result<Pager::Verdict> Pager::judge_unauthorized(const http::Response& ans
       return Verdict::kAgain;
     }
   }
-  return error_of(label(), answer.status, pages_.front()->text);
+  return sender_.refusal(context_, label(), answer.status, text);
 }
 
 base::Result<Pager::Verdict> Pager::again(const std::string& why,

@@ -63,7 +63,7 @@ class Pager : public std::enable_shared_from_this<Pager> {
   PagePtr wait_for_first();
   base::Result<Verdict> judge(Page& page);
   base::Result<Verdict> judge_status(const http::Response& answer, const Page& page);
-  base::Result<Verdict> judge_unauthorized(const http::Response& answer);
+  base::Result<Verdict> judge_unauthorized(const http::Response& answer, std::string_view text);
   base::Result<Verdict> again(const std::string& why,
                               const std::optional<std::string>& retry_after = std::nullopt);
   base::Result<> handle(Page& page, ListReceiver& receiver);

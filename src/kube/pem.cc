@@ -5,6 +5,7 @@
 #include <openssl/pem.h>
 #include <openssl/x509.h>
 
+#include <ctime>
 #include <memory>
 
 namespace kollect::kube {
@@ -60,6 +61,14 @@ base::Result<> check_pair(const std::string& cert_pem, const base::Secret& key_p
   ERR_clear_error();
   if (!fits) return base::configuration("client certificate and client key do not belong together");
   return {};
+}
+
+std::optional<base::WallTime> valid_until(const std::string& cert_pem) {
+  const Certificate cert = first_certificate(cert_pem);
+  if (cert == nullptr) return std::nullopt;
+  std::tm parts{};
+  if (ASN1_TIME_to_tm(X509_get0_notAfter(cert.get()), &parts) != 1) return std::nullopt;
+  return base::WallTime(std::chrono::seconds(timegm(&parts)));
 }
 
 }  // namespace kollect::kube

@@ -2,8 +2,10 @@
 // fault.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "base/result.h"
 #include "base/secret.h"
 
@@ -14,5 +16,7 @@ base::Result<> check_authorities(const std::string& pem);
 /// Certificate and key can be read and belong together; encrypted keys are refused. Error:
 /// configuration.
 base::Result<> check_pair(const std::string& cert_pem, const base::Secret& key_pem);
+/// End of the first certificate's validity; none when it cannot be read.
+std::optional<base::WallTime> valid_until(const std::string& cert_pem);
 
 }  // namespace kollect::kube

@@ -64,8 +64,19 @@ base::Result<http::Response> Sender::send(const base::Context& context, const Ca
 base::Result<http::Response> Sender::expect_success(const base::Context& context, const Call& call,
                                                     std::string_view label) {
   KL_ASSIGN(http::Response response, send(context, call));
-  if (response.status / 100 != 2) return error_of(label, response.status, response.body);
+  if (response.status / 100 != 2) {
+    return refusal(context, label, response.status, response.body);
+  }
   return response;
+}
+
+base::Error Sender::refusal(const base::Context& context, std::string_view label, int status,
+                            std::string_view body) {
+  base::Error error = error_of(label, status, body);
+  if (status != 401) return error;
+  const std::string hint = credentials_.explain_refusal(context.clock().now());
+  if (!hint.empty()) error.message += "; " + hint;
+  return error;
 }
 
 bool Sender::worth_retry(const base::Error& error) const {

@@ -40,6 +40,9 @@ class Sender {
   base::Result<http::Response> expect_success(const base::Context& context, const Call& call,
                                               std::string_view label);
 
+  /// error_of() with a hint at what is wrong with the credential where the server refused it.
+  base::Error refusal(const base::Context& context, std::string_view label, int status,
+                      std::string_view body);
   [[nodiscard]] http::Request make_request(const Call& call, const Credential& credential) const;
   /// Collects Warning headers and remembers that the server was reached.
   void note(const http::Response& response);
