@@ -14,7 +14,7 @@ std::optional<int> parse_flags(CLI::App& app, const Invocation& invocation,
     app.parse(reversed);
     return std::nullopt;
   } catch (const CLI::CallForHelp&) {
-    fmt::print(invocation.out, "{}", app.help(invocation.program + " " + app.get_name()));
+    fmt::print(invocation.out, "{}", app.help(invocation.program));
     return kExitOk;
   } catch (const CLI::Error& error) {
     std::string message = error.what();

@@ -124,7 +124,8 @@ std::string rows_of(const Selection& selection, const Fixture& fixture, PolicyEr
 
 TEST(Selection, TableN) {
   const Fixture fixture = load_fixture();
-  for (const Value& c : load_cases("namespaces").as_array()) {
+  const Value cases = load_cases("namespaces");
+  for (const Value& c : cases.as_array()) {
     SCOPED_TRACE(c.text("case"));
     const auto spec = target_spec(*c.find("spec"));
     const auto selection = compile(spec, kDeployment);
@@ -149,7 +150,8 @@ TEST(Selection, TableN) {
 
 void run_rows_table(const char* table, const api::GroupVersionKind& kind) {
   const Fixture fixture = load_fixture();
-  for (const Value& c : load_cases(table).as_array()) {
+  const Value cases = load_cases(table);
+  for (const Value& c : cases.as_array()) {
     SCOPED_TRACE(c.text("case"));
     const auto spec = target_spec(*c.find("spec"));
     const auto selection = compile(spec, kind);
@@ -172,7 +174,8 @@ TEST(Selection, TableC) {
 }
 
 TEST(Selection, TableW) {
-  for (const Value& c : load_cases("watchLabels").as_array()) {
+  const Value cases = load_cases("watchLabels");
+  for (const Value& c : cases.as_array()) {
     SCOPED_TRACE(c.text("case"));
     api::TargetSpec spec;
     if (c.find("optIn")->as_bool()) spec.watch_mode = "OptIn";
