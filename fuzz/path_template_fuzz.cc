@@ -45,6 +45,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto checked = sinks::check_path(raw, ".yaml");
     if (checked) {
       check_inside(checked->path);
+      // Lists of owned files are trusted only where this holds.
+      const auto again = sinks::check_path(checked->path, {});
+      require(again && again->path == checked->path && !again->altered, "a checked path is final");
       check_inside(sinks::part_path(checked->path, 1, 12));
     }
   }

@@ -27,7 +27,7 @@ struct SinkOptions {
   /// Of folders: as in FilesSinkOptions.
   bool prune = false;
   std::vector<InventoryId> configured;
-  /// Replaces the system's resolver in tests.
+  /// Replaces the system's resolver: connections go to the addresses that it gives.
   std::function<base::Result<std::vector<std::string>>(const std::string&)> resolver;
 };
 

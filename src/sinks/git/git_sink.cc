@@ -21,6 +21,7 @@ constexpr int kDeclines =
     2;  // a refusal by the server is tried once more: it may have been about a race
 constexpr int kNetworkTries = 3;
 constexpr std::chrono::seconds kProbeDeadline{15};
+constexpr std::chrono::seconds kLongestPause{10};
 
 /// Name or address without the characters that a commit's header cannot hold.
 std::string signature_text(std::string_view text) {
@@ -102,6 +103,7 @@ class GitSink final : public Sink {
     int failures = 0;
     while (true) {
       KL_TRY(context.check());
+      const auto began = context.clock().steady_now();
       KL_ASSIGN(auto store, git::ObjectStore::open(mirror.git_dir()));
       KL_ASSIGN(const auto tip, fetch_tip(context, store));
       KL_ASSIGN(auto pack,
@@ -129,14 +131,16 @@ class GitSink final : public Sink {
         changes.report.changes.clear();
         return std::move(changes.report);
       }
-      KL_TRY(wait_before_next(context, pushed, races, declines, failures));
+      KL_TRY(wait_before_next(context, pushed, context.clock().steady_now() - began, races,
+                              declines, failures));
     }
   }
 
-  /// Counts the failed push; an error when there is no point in another try.
+  /// Counts the failed push; an error when there is no point in another try. `took`: the time from
+  /// fetch to push.
   static base::Result<> wait_before_next(const base::Context& context,
-                                         const git::PushResult& pushed, int& races, int& declines,
-                                         int& failures) {
+                                         const git::PushResult& pushed, base::Duration took,
+                                         int& races, int& declines, int& failures) {
     using What = git::PushResult::What;
     if (pushed.what == What::kRace) {
       if (++races > kRebuilds) {
@@ -144,11 +148,13 @@ class GitSink final : public Sink {
             fmt::format("other writers were faster {} times: {}", races, pushed.error.message),
             "push-race");
       }
-      // A random pause, so that writers that met once do not meet again.
-      std::mt19937 random(std::random_device{}());
-      const auto most = 40 << std::min(races, 4);
-      const auto pause = std::uniform_int_distribution<int>(5, most)(random);
-      if (!context.sleep(std::chrono::milliseconds(pause))) return context.check();
+      // Only one of those who push within the time that a try takes can win. So the pauses are
+      // random over a multiple of that time, twice as long after each loss.
+      const auto most = std::min<base::Duration>(took * (1 << races), kLongestPause);
+      std::mt19937_64 random(std::random_device{}());
+      const auto pause =
+          std::uniform_int_distribution<base::Duration::rep>(0, most.count())(random);
+      if (!context.sleep(base::Duration(pause))) return context.check();
       return {};
     }
     if (pushed.what == What::kDeclined) {

@@ -64,7 +64,8 @@ base::Error Transport::failure(std::string_view doing, std::string_view text) co
 base::Result<std::vector<std::string>> Transport::checked_addresses() const {
   const auto& remote = options_.remote;
   std::vector<std::string> none;
-  if (!options_.guard) return none;
+  const auto* guard = options_.guard.get();
+  if (guard == nullptr && (!options_.resolver || remote.scheme == Scheme::kLocal)) return none;
   if (remote.scheme == Scheme::kLocal) {
     return base::configuration("local repositories are not allowed here", "address-refused");
   }
@@ -72,14 +73,18 @@ base::Result<std::vector<std::string>> Transport::checked_addresses() const {
     return base::configuration(fmt::format("endpoint {} is refused: {}", remote.shown(), reason),
                                "address-refused");
   };
-  if (const auto reason = options_.guard->refuse_host(remote.host)) return refuse(*reason);
+  if (guard != nullptr) {
+    if (const auto reason = guard->refuse_host(remote.host)) return refuse(*reason);
+  }
   if (is_numeric(remote.host)) return none;
-  KL_ASSIGN(auto addresses, options_.resolver(remote.host));
+  KL_ASSIGN(auto addresses,
+            options_.resolver ? options_.resolver(remote.host) : resolve_host(remote.host));
   if (addresses.empty()) {
     return base::retryable(fmt::format("{} has no address", remote.host), "unreachable");
   }
   for (const auto& address : addresses) {
-    if (const auto reason = options_.guard->refuse_address(address)) return refuse(*reason);
+    if (guard == nullptr) break;
+    if (const auto reason = guard->refuse_address(address)) return refuse(*reason);
   }
   return addresses;
 }

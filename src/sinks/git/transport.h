@@ -25,8 +25,8 @@ struct TransportOptions {
   Remote remote;
   Access access;
   std::shared_ptr<const base::AddressGuard>
-      guard;  ///< none: the user is the author, nothing is refused
-  Resolver resolver = resolve_host;
+      guard;          ///< none: the user is the author, nothing is refused
+  Resolver resolver;  ///< none: with a guard the system's, without one git resolves by itself
 };
 
 struct PushResult {

@@ -4,6 +4,10 @@
 
 namespace kollect::sinks {
 
+namespace {
+constexpr std::size_t kMostInSegment = 255;
+}  // namespace
+
 base::Result<> File::chunks(const ChunkFn& out, std::optional<base::WallTime> at) const {
   if (write) return write(out, at.value_or(exported_at));
   return out(content);
@@ -46,7 +50,11 @@ std::string part_path(std::string_view path, std::size_t index, std::size_t tota
   const auto file_at = slash == std::string_view::npos ? 0 : slash + 1;
   auto dot = path.rfind('.');
   if (dot == std::string_view::npos || dot <= file_at) dot = path.size();
-  return part_name(path.substr(0, dot), index, total) + std::string(path.substr(dot));
+  const auto suffix = part_name({}, index, total) + std::string(path.substr(dot));
+  const auto stem =
+      base::cut_utf8(path.substr(file_at, dot - file_at),
+                     suffix.size() < kMostInSegment ? kMostInSegment - suffix.size() : 0);
+  return std::string(path.substr(0, file_at)) + std::string(stem) + suffix;
 }
 
 }  // namespace kollect::sinks
