@@ -91,6 +91,8 @@ Value index_optional(Evaluation& evaluation, const Value& operand, const Value& 
   if (operand.kind == Kind::kOptional) {
     return operand.held == nullptr ? operand : index_optional(evaluation, *operand.held, key);
   }
+  // What has no elements has no element here either.
+  if (operand.kind != Kind::kMap && operand.kind != Kind::kList) return Evaluation::none();
   bool found = false;
   const Value value = look_up(evaluation, operand, key, found);
   if (value.is_error()) return value;

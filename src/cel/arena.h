@@ -18,6 +18,8 @@ namespace kollect::cel {
 /// here.
 class Arena {
  public:
+  static constexpr std::size_t kAlign =
+      16;  ///< of the largest type that lives here (128-bit integers)
   static constexpr std::size_t kInline = 2048;
   static constexpr std::size_t kMaxChunk = std::size_t{1} << 20U;
 
@@ -27,8 +29,8 @@ class Arena {
 
   /// Uninitialised memory, nullptr when the limit would be passed.
   void* allocate(std::size_t bytes) {
-    bytes = (bytes + 7U) & ~std::size_t{7};
-    if (bytes <= static_cast<std::size_t>(end_ - at_)) {
+    bytes = (bytes + (kAlign - 1)) & ~(kAlign - 1);
+    if (bytes <= static_cast<std::size_t>(end_ - at_)) [[likely]] {
       char* result = at_;
       at_ += bytes;
       return result;
@@ -38,14 +40,14 @@ class Arena {
 
   template <class T>
   T* make_array(std::size_t count) {
-    static_assert(std::is_trivially_destructible_v<T>);
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
     if (count > SIZE_MAX / sizeof(T) / 2) return nullptr;
     return static_cast<T*>(allocate(count * sizeof(T)));
   }
 
   template <class T, class... Args>
   T* make(Args&&... args) {
-    static_assert(std::is_trivially_destructible_v<T>);
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= kAlign);
     void* memory = allocate(sizeof(T));
     return memory == nullptr ? nullptr : new (memory) T{std::forward<Args>(args)...};
   }
@@ -62,7 +64,8 @@ class Arena {
   void* allocate_slow(std::size_t bytes) {
     if (bytes > left_) return nullptr;
     std::size_t size = next_chunk_ < bytes ? bytes : next_chunk_;
-    if (size > left_) size = left_;
+    if (size > left_) size = left_ & ~(kAlign - 1);
+    if (size < bytes) return nullptr;
     chunks_.push_back(std::make_unique_for_overwrite<char[]>(size));
     left_ -= size;
     if (next_chunk_ < kMaxChunk) next_chunk_ *= 2;
@@ -75,7 +78,7 @@ class Arena {
     return result;
   }
 
-  alignas(8) char inline_[kInline];
+  alignas(kAlign) char inline_[kInline];
   char* at_ = inline_;
   char* end_ = inline_ + kInline;
   std::size_t left_;

@@ -22,12 +22,14 @@ int sextet(char c) {
   return c == '/' ? 63 : -1;
 }
 
-/// Standard alphabet, padding may be missing (so base::base64_decode, which wants it, does not
-/// serve).
+/// Standard alphabet, line ends are passed over, padding may be missing (so base::base64_decode,
+/// which wants it, does not serve).
 Value decode(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
   if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
-  std::string_view text = args[0].as_text();
+  std::string without_lines(args[0].as_text());
+  std::erase_if(without_lines, [](char c) { return c == '\n' || c == '\r'; });
+  std::string_view text = without_lines;
   if (text.size() % 4 == 0) {
     if (text.ends_with("==")) {
       text.remove_suffix(2);

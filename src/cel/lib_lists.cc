@@ -54,6 +54,7 @@ Value flatten(Evaluation& evaluation, const Value* args, std::size_t count) {
 
 Value range(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kInt) return evaluation.no_overload();
+  if (args[0].i < 0) return evaluation.error("the size of lists.range() cannot be negative");
   ListBuilder builder(evaluation);
   for (std::int64_t n = 0; n < args[0].i; ++n) {
     if (!evaluation.charge(1)) return evaluation.over_budget();
@@ -109,12 +110,11 @@ Value is_sorted(Evaluation& evaluation, const Value* args, std::size_t) {
   bool first = true;
   for (ListCursor cursor(args[0]); cursor.next(item); first = false) {
     if (!evaluation.charge(weight(item))) return evaluation.over_budget();
-    if (!first) {
-      bool fits = false;
-      const Order order = compare(before, item, fits);
-      if (!fits) return evaluation.no_overload();
-      if (order == Order::kGreater || order == Order::kUnordered) return Value::of_bool(false);
-    }
+    bool fits = false;
+    const Order order = compare(first ? item : before, item, fits);
+    if (!fits) return evaluation.no_overload();
+    const bool falls = order == Order::kGreater || order == Order::kUnordered;
+    if (!first && falls) return Value::of_bool(false);
     before = item;
   }
   return Value::of_bool(true);

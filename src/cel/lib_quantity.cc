@@ -15,9 +15,10 @@ namespace {
 __extension__ using UInt128 = unsigned __int128;
 
 constexpr Int128 kNano = 1'000'000'000;
-constexpr Int128 kMaxNanos = Int128{INT64_MAX} * kNano;
+/// Some 10^28 whole units, far beyond any suffix; larger texts are cut to this.
+constexpr Int128 kMaxNanos = Int128{INT64_MAX} * kNano * 1'000'000'000;
 /// Digits that fit 128 bits, and digits that still do after a multiplication by 2^60.
-constexpr std::size_t kMaxDigits = 37;
+constexpr std::size_t kMaxDigits = 36;
 constexpr std::size_t kMaxBinaryDigits = 20;
 
 struct Suffix {
@@ -143,15 +144,20 @@ Value sign(Evaluation& evaluation, const Value* args, std::size_t) {
   return Value::of_int((q->nanos > 0 ? 1 : 0) - (q->nanos < 0 ? 1 : 0));
 }
 
+bool whole_int(const Quantity& quantity) {
+  const Int128 whole = quantity.nanos / kNano;
+  return quantity.nanos % kNano == 0 && whole <= INT64_MAX && whole >= INT64_MIN;
+}
+
 Value is_integer(Evaluation& evaluation, const Value* args, std::size_t) {
   const auto* q = as_quantity(args[0]);
-  return q == nullptr ? evaluation.no_overload() : Value::of_bool(q->nanos % kNano == 0);
+  return q == nullptr ? evaluation.no_overload() : Value::of_bool(whole_int(*q));
 }
 
 Value as_integer(Evaluation& evaluation, const Value* args, std::size_t) {
   const auto* q = as_quantity(args[0]);
   if (q == nullptr) return evaluation.no_overload();
-  if (q->nanos % kNano != 0) return evaluation.error("the quantity is no integer");
+  if (!whole_int(*q)) return evaluation.error("the quantity is no integer of 64 bits");
   return Value::of_int(static_cast<std::int64_t>(q->nanos / kNano));
 }
 
@@ -168,6 +174,7 @@ Value combine(Evaluation& evaluation, const Value* args, std::size_t) {
   if (a == nullptr || (b == nullptr && args[1].kind != Kind::kInt)) return evaluation.no_overload();
   Quantity result = *a;
   result.nanos += kSign * (b != nullptr ? b->nanos : Int128{args[1].i} * kNano);
+  result.nanos = std::clamp(result.nanos, -kMaxNanos, kMaxNanos);
   // The sum of zero and a quantity takes the style of the quantity.
   if (a->nanos == 0 && b != nullptr) result.style = b->style;
   return wrap(evaluation, result);
@@ -196,6 +203,7 @@ constexpr FunctionEntry kFunctions[] = {
     {"quantity", false, quantity, "string -> kubernetes.Quantity"},
     {"isQuantity", false, is_quantity, "string -> bool"},
     {"sign", true, sign, "kubernetes.Quantity -> int"},
+    {"sign", false, sign, "kubernetes.Quantity -> int"},
     {"isInteger", true, is_integer, "kubernetes.Quantity -> bool"},
     {"asInteger", true, as_integer, "kubernetes.Quantity -> int"},
     {"asApproximateFloat", true, as_float, "kubernetes.Quantity -> double"},

@@ -38,6 +38,8 @@ Search prepare(Evaluation& evaluation, const Value& text, const Value& pattern) 
 /// on by one character.
 template <class Step>
 void for_each_match(const Regex& regex, std::string_view text, int groups, Step step) {
+  // A group that took no part has no pointer, so the text needs one.
+  if (text.data() == nullptr) text = "";
   std::vector<re2::StringPiece> found(static_cast<std::size_t>(groups));
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t at = 0;

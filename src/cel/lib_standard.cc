@@ -73,6 +73,14 @@ Value to_int(Evaluation& evaluation, const Value* args, std::size_t) {
     }
     case Kind::kTimestamp:
       return Value::of_int(from.i);
+    case Kind::kDuration: {
+      std::int64_t nanos = 0;
+      if (__builtin_mul_overflow(from.i, std::int64_t{1'000'000'000}, &nanos) ||
+          __builtin_add_overflow(nanos, std::int64_t{from.count}, &nanos)) {
+        return range_error(evaluation, "int");
+      }
+      return Value::of_int(nanos);
+    }
     default:
       return evaluation.no_overload();
   }
@@ -209,8 +217,6 @@ Value to_duration(Evaluation& evaluation, const Value* args, std::size_t) {
   switch (args[0].kind) {
     case Kind::kDuration:
       return args[0];
-    case Kind::kInt:
-      return make_duration(evaluation, args[0].i, 0);
     case Kind::kString:
       return parse_duration(evaluation, args[0].as_text());
     default:
@@ -259,7 +265,7 @@ constexpr FunctionEntry kFunctions[] = {
     {"type", false, type_of, "A -> type"},
     {"dyn", false, dyn, "A -> dyn"},
     {"int", false, to_int,
-     "int -> int; uint -> int; double -> int; string -> int; timestamp -> int"},
+     "int -> int; uint -> int; double -> int; string -> int; timestamp -> int; duration -> int"},
     {"uint", false, to_uint, "uint -> uint; int -> uint; double -> uint; string -> uint"},
     {"double", false, to_double,
      "double -> double; int -> double; uint -> double; string -> double"},
@@ -271,7 +277,7 @@ constexpr FunctionEntry kFunctions[] = {
     {"bool", false, to_bool, "bool -> bool; string -> bool"},
     {"timestamp", false, to_timestamp,
      "timestamp -> timestamp; int -> timestamp; string -> timestamp"},
-    {"duration", false, to_duration, "duration -> duration; int -> duration; string -> duration"},
+    {"duration", false, to_duration, "duration -> duration; string -> duration"},
     {"contains", true, test_strings<has_part>, kTestForms},
     {"startsWith", true, test_strings<has_start>, kTestForms},
     {"endsWith", true, test_strings<has_end>, kTestForms},

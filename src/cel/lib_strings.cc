@@ -63,6 +63,8 @@ Value last_index_of(Evaluation& evaluation, const Value* args, std::size_t count
   if (count == 3) {
     const auto offset = offset_of(text, args[2].i);
     if (!offset) return range_error(evaluation);
+    // No character begins at the end, so nothing but the empty text is found there.
+    if (*offset == text.size() && args[1].count > 0) return Value::of_int(-1);
     from = *offset;
   }
   const auto found = text.rfind(args[1].as_text(), from);

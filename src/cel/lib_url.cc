@@ -94,13 +94,14 @@ std::optional<Url> parse_url(std::string_view text) {
   } else if (!text.starts_with('/')) {
     return std::nullopt;
   }
+  rest = rest.substr(0, rest.find('#'));
   if (const auto mark = rest.find('?'); mark != std::string_view::npos) {
     url.query = rest.substr(mark + 1);
     rest = rest.substr(0, mark);
   }
   // "mailto:x": what follows the scheme is neither host nor path.
   if (!rest.starts_with('/')) return url;
-  if (!url.scheme.empty() && rest.starts_with("//")) {
+  if (rest.starts_with("//") && (!url.scheme.empty() || !rest.starts_with("///"))) {
     const auto slash = std::min(rest.find('/', 2), rest.size());
     std::string_view authority = rest.substr(2, slash - 2);
     rest.remove_prefix(slash);

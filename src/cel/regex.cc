@@ -30,19 +30,33 @@ std::size_t skip_class(std::string_view pattern, std::size_t from) {
   return at < pattern.size() ? at + 1 : pattern.size();
 }
 
+/// \C takes single bytes and would cut characters apart.
+bool matches_bytes(std::string_view pattern) {
+  for (std::size_t at = 0; at + 1 < pattern.size(); ++at) {
+    if (pattern[at] == '\\' && pattern[++at] == 'C') return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string shield_alternatives(std::string_view pattern) {
   // Without classes and flags no two alternatives differ in their treatment of case.
-  if (pattern.find('|') == std::string_view::npos ||
-      (pattern.find('[') == std::string_view::npos &&
-       pattern.find("(?") == std::string_view::npos)) {
-    return std::string(pattern);
-  }
+  const bool flags = pattern.find("(?") != std::string_view::npos;
+  const bool bar_and_class =
+      pattern.find('|') != std::string_view::npos && pattern.find('[') != std::string_view::npos;
+  if (!flags && !bar_and_class) return std::string(pattern);
   std::string out;
   std::size_t at = 0;
   while (at < pattern.size()) {
     std::size_t next = at + 1;
+    if (pattern.substr(at).starts_with("(?<") && at + 3 < pattern.size() &&
+        pattern[at + 3] != '=' && pattern[at + 3] != '!') {
+      // The newer spelling of a named group.
+      out += "(?P<";
+      at += 3;
+      continue;
+    }
     if (pattern.substr(at).starts_with("\\Q")) {
       const auto end = pattern.find("\\E", at + 2);
       next = end == std::string_view::npos ? pattern.size() : end + 2;
@@ -66,6 +80,10 @@ Regex::Regex(std::unique_ptr<re2::RE2> re2, std::uint64_t weight)
 Regex::~Regex() = default;
 
 std::unique_ptr<Regex> Regex::compile(std::string_view pattern, std::string& error) {
+  if (matches_bytes(pattern)) {
+    error = "the pattern is not a valid regular expression: \\C is not supported";
+    return nullptr;
+  }
   re2::RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(kMaxProgramBytes);

@@ -35,8 +35,9 @@ class Regex {
   std::uint64_t weight_;
 };
 
-/// The pattern with an empty group before each alternative that RE2 could merge wrongly ("a|[aA]"
-/// loses "A" in versions before December 2023). The meaning and the numbers of groups stay.
+/// What RE2 is given: the pattern with named groups in its spelling, and with an empty group before
+/// each alternative that RE2 could merge wrongly ("a|[aA]" loses "A" in versions before December
+/// 2023). The meaning and the numbers of groups stay.
 std::string shield_alternatives(std::string_view pattern);
 
 /// The pattern from the evaluation's cache, compiled when it is new; nullptr with the reason in

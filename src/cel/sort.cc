@@ -14,7 +14,8 @@ Value sort_pairs(Evaluation& evaluation, std::span<SortPair> pairs) {
   for (const SortPair& pair : pairs) {
     bool fits = false;
     compare(pairs[0].key, pair.key, fits);
-    if (!fits) return evaluation.error("the keys of a sort must be of one type that has an order");
+    if (!fits || pair.key.kind != pairs[0].key.kind)
+      return evaluation.error("the keys of a sort must be of one type that has an order");
     cost += weight(pair.key);
   }
   if (!evaluation.charge(cost * static_cast<std::uint64_t>(std::bit_width(pairs.size())))) {

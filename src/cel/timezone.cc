@@ -77,12 +77,14 @@ std::optional<std::int32_t> parse_offset(std::string_view text) {
     sign = text[0] == '-' ? -1 : 1;
     text.remove_prefix(1);
   }
-  if (text.size() != 5 || text[2] != ':') return std::nullopt;
-  for (const std::size_t n : {0, 1, 3, 4}) {
-    if (!is_digit(text[n])) return std::nullopt;
-  }
-  const int hours = (text[0] - '0') * 10 + (text[1] - '0');
-  const int minutes = (text[3] - '0') * 10 + (text[4] - '0');
+  const auto colon = text.find(':');
+  int hours = 0;
+  int minutes = 0;
+  std::string_view left = text.substr(0, colon);
+  if (colon == std::string_view::npos || colon > 2 || text.size() != colon + 3) return std::nullopt;
+  std::string_view right = text.substr(colon + 1);
+  if (!read_number(left, hours) || !left.empty()) return std::nullopt;
+  if (!read_number(right, minutes) || !right.empty()) return std::nullopt;
   if (hours > 23 || minutes > 59) return std::nullopt;
   return sign * (hours * 3600 + minutes * 60);
 }
