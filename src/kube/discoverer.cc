@@ -13,13 +13,25 @@ constexpr std::size_t kAtATime = 8;
 }
 
 base::Result<Discovery> Discoverer::run(const base::Context& context) {
-  const auto limited = context.with_timeout(sender_.options().discovery_timeout);
-  std::vector<GroupVersion> rest;
-  KL_TRY(read_root(limited, "/api", rest));
-  KL_TRY(read_root(limited, "/apis", rest));
-  KL_TRY(read_classic(limited, rest));
+  const base::Duration limit = sender_.options().discovery_timeout;
+  auto done = read_all(context.with_timeout(limit));
+  if (!done) {
+    // Our own limit is the server's fault; only the caller's is a cancellation.
+    if (done.error().kind == base::ErrorKind::kCancelled && context.check()) {
+      return base::retryable(
+          fmt::format("discovery: no answer within {}", base::format_duration(limit)), "timeout");
+    }
+    return done.error();
+  }
   finish_discovery(discovery_);
   return std::move(discovery_);
+}
+
+base::Result<> Discoverer::read_all(const base::Context& context) {
+  std::vector<GroupVersion> rest;
+  KL_TRY(read_root(context, "/api", rest));
+  KL_TRY(read_root(context, "/apis", rest));
+  return read_classic(context, rest);
 }
 
 base::Result<> Discoverer::read_root(const base::Context& context, const std::string& path,

@@ -14,6 +14,7 @@ class Discoverer {
   base::Result<Discovery> run(const base::Context& context);
 
  private:
+  base::Result<> read_all(const base::Context& context);
   /// One of "/api" and "/apis"; what must be asked for in the classic way is added to `rest`.
   base::Result<> read_root(const base::Context& context, const std::string& path,
                            std::vector<GroupVersion>& rest);

@@ -206,6 +206,26 @@ TEST(Discovery, TroubleOfTheServerIsItsOwnError) {
   EXPECT_EQ(dead.error().reason, "unreachable");
 }
 
+TEST(Discovery, SilenceIsATimeoutAndNoCancellation) {
+  HttpServer server([](const Received&) {
+    Reply reply;
+    reply.no_answer = true;
+    return reply;
+  });
+  ClusterConfig config;
+  config.server = server.url();
+  ClientOptions options = quick();
+  options.discovery_timeout = std::chrono::milliseconds(30);
+  Client client(std::make_shared<http::Client>(), config, options, nullptr);
+  auto silent = client.discover(kContext);
+  ASSERT_FALSE(silent);
+  EXPECT_EQ(silent.error().kind, base::ErrorKind::kRetryable);
+  EXPECT_EQ(silent.error().reason, "timeout");
+  auto gone = client.discover(kContext.with_timeout(std::chrono::milliseconds(10)));
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, base::ErrorKind::kCancelled);
+}
+
 TEST(Discovery, GarbageIsAnError) {
   for (const char* body : {"", "<html>", "[]", R"({"items":[)"}) {
     HttpServer server([body](const Received&) {
