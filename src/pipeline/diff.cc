@@ -1,8 +1,14 @@
 #include "pipeline/diff.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 

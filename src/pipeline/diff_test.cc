@@ -1,5 +1,10 @@
 #include "pipeline/diff.h"
 
+#include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"

@@ -1,7 +1,12 @@
 #include "pipeline/query.h"
 
 #include <fmt/format.h>
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include "base/hash.h"
 #include "base/json/document.h"

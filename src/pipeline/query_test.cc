@@ -1,5 +1,8 @@
 #include "pipeline/query.h"
 
+#include <chrono>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"

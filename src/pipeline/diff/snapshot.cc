@@ -1,7 +1,13 @@
 #include "pipeline/diff/snapshot.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
