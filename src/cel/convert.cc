@@ -22,12 +22,16 @@ class Converter {
     if (!spend(1)) return std::nullopt;
     switch (value.kind) {
       case Kind::kNull:
+        if (!spend(4)) return std::nullopt;
         return json::Value();
       case Kind::kBool:
+        if (!spend(4)) return std::nullopt;
         return json::Value(value.boolean);
       case Kind::kInt:
+        if (!spend(fmt::formatted_size("{}", value.i))) return std::nullopt;
         return json::Value(value.i);
       case Kind::kUint:
+        if (!spend(fmt::formatted_size("{}", value.u))) return std::nullopt;
         return json::Value(value.u);
       case Kind::kDouble:
         return number(value.d);
@@ -71,6 +75,7 @@ class Converter {
 
   std::optional<json::Value> number(double value) {
     if (!std::isfinite(value)) return fail("NaN and infinities have no JSON form");
+    if (!spend(fmt::formatted_size("{}", value))) return std::nullopt;
     return json::Value(value);
   }
 

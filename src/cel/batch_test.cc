@@ -1,0 +1,133 @@
+// Batches: values in and out, phases, names and containers.
+#include "cel/batch.h"
+
+#include <gtest/gtest.h>
+
+namespace kollect::cel {
+namespace {
+
+std::string answer(std::string_view members) {
+  return run_batch_line("{\"id\":\"t\"," + std::string(members) + "}");
+}
+
+TEST(CelBatch, WritesEveryKindOfValue) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"null", R"({"nullValue":null})"},
+      {"true", R"({"boolValue":true})"},
+      {"-1", R"({"int64Value":"-1"})"},
+      {"1u", R"({"uint64Value":"1"})"},
+      {"1.0", R"({"doubleValue":1.0})"},
+      {"-0.0", R"({"doubleValue":-0.0})"},
+      {"1e100", R"({"doubleValue":1e+100})"},
+      {"0.0/0.0", R"({"doubleValue":"NaN"})"},
+      {"-1.0/0.0", R"({"doubleValue":"-Infinity"})"},
+      {"'a'", R"({"stringValue":"a"})"},
+      {"b'a'", R"({"bytesValue":"YQ=="})"},
+      {"[1]", R"({"listValue":{"values":[{"int64Value":"1"}]}})"},
+      {"{'a': null}",
+       R"({"mapValue":{"entries":[{"key":{"stringValue":"a"},"value":{"nullValue":null}}]}})"},
+      {"int", R"({"typeValue":"int"})"},
+      {"timestamp(0)",
+       R"({"objectValue":{"@type":"type.googleapis.com/google.protobuf.Timestamp","value":"1970-01-01T00:00:00Z"}})"},
+      {"duration('1.5s')",
+       R"({"objectValue":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"1.5s"}})"},
+      {"optional.of(1)", R"({"int64Value":"1"})"},
+      {"optional.none()", R"({"nullValue":null})"},
+      {"quantity('1k')", R"({"stringValue":"1k"})"},
+  };
+  for (const auto& [expression, value] : cases) {
+    EXPECT_EQ(answer("\"expr\":\"" + std::string(expression) + "\""),
+              "{\"id\":\"t\",\"value\":" + std::string(value) + "}");
+  }
+}
+
+TEST(CelBatch, ReadsEveryKindOfValue) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"({"nullValue":null})", "x == null"},
+      {R"({"boolValue":true})", "x"},
+      {R"({"int64Value":"-9223372036854775808"})", "x == -9223372036854775808"},
+      {R"({"int64Value":5})", "x == 5"},
+      {R"({"uint64Value":"18446744073709551615"})", "x == 18446744073709551615u"},
+      {R"({"doubleValue":1})", "type(x) == double && x == 1.0"},
+      {R"({"doubleValue":"NaN"})", "x != x"},
+      {R"({"doubleValue":"-Infinity"})", "x < 0.0"},
+      {R"({"stringValue":"é"})", "x == 'é'"},
+      {R"({"bytesValue":"YQ=="})", "x == b'a'"},
+      {R"({"listValue":{"values":[{"int64Value":"1"}]}})", "x == [1]"},
+      {R"({"listValue":{}})", "x == []"},
+      {R"({"mapValue":{"entries":[{"key":{"int64Value":"1"},"value":{"boolValue":true}}]}})",
+       "x[1]"},
+      {R"({"mapValue":{}})", "x == {}"},
+      {R"({"typeValue":"int"})", "x == int"},
+      {R"({"objectValue":{"@type":"type.googleapis.com/google.protobuf.Timestamp","value":"1970-01-01T00:00:01Z"}})",
+       "x == timestamp(1)"},
+      {R"({"objectValue":{"@type":"type.googleapis.com/google.protobuf.Duration","value":"-1.5s"}})",
+       "x == duration('-1500ms')"},
+  };
+  for (const auto& [value, expression] : cases) {
+    EXPECT_EQ(answer("\"bindings\":{\"x\":" + std::string(value) + "},\"expr\":\"" +
+                     std::string(expression) + "\""),
+              R"({"id":"t","value":{"boolValue":true}})")
+        << value;
+  }
+}
+
+TEST(CelBatch, BadBindingsAreErrors) {
+  for (const std::string_view value :
+       {"1", "{}", R"({"int64Value":"x"})", R"({"fooValue":1})", R"({"boolValue":"x"})",
+        R"({"bytesValue":"!"})", R"({"objectValue":{"@type":"x"}})", R"({"doubleValue":"x"})",
+        R"({"mapValue":{"entries":[{}]}})", R"({"listValue":{"values":[1]}})"}) {
+    const std::string out =
+        answer("\"bindings\":{\"x\":" + std::string(value) + "},\"expr\":\"x\"");
+    EXPECT_NE(out.find("\"phase\":\"eval\""), std::string::npos) << out;
+  }
+}
+
+TEST(CelBatch, PhasesOfErrors) {
+  const auto has_phase = [](const std::string& out, std::string_view phase) {
+    return out.find("\"phase\":\"" + std::string(phase) + "\"") != std::string::npos;
+  };
+  EXPECT_TRUE(has_phase(answer(R"("expr":"1 +")"), "parse"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"1 + 'a'")"), "check"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"1 + 'a'","check":false)"), "eval"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"x")"), "check"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"x","check":false)"), "eval"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"x","types":{"x":"int"})"), "eval"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"x","types":{"x":"foo"})"), "check"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":"x","types":{"x":1})"), "parse"));
+  EXPECT_TRUE(has_phase(answer(R"("expr":1)"), "parse"));
+  EXPECT_EQ(run_batch_line("x"),
+            R"({"id":null,"error":"the line is no JSON object","phase":"parse"})");
+  EXPECT_EQ(run_batch_line(R"({"id":7,"expr":"1"})"), R"({"id":7,"value":{"int64Value":"1"}})");
+}
+
+TEST(CelBatch, NamesAreResolvedInTheContainer) {
+  const std::string bindings =
+      R"("bindings":{"a.b.c":{"int64Value":"1"},"a.b":{"mapValue":{"entries":[{"key":{"stringValue":"c"},"value":{"int64Value":"2"}}]}},)"
+      R"("x":{"int64Value":"3"},"n.x":{"int64Value":"4"},"n.m.x":{"int64Value":"5"}},)";
+  const auto number = [&](std::string_view expression, std::string_view container, bool check) {
+    const std::string out =
+        answer(bindings + "\"expr\":\"" + std::string(expression) + "\",\"container\":\"" +
+               std::string(container) + "\",\"check\":" + (check ? "true" : "false"));
+    const auto at = out.find("int64Value\":\"");
+    return at == std::string::npos ? out : out.substr(at + 13, 1);
+  };
+  for (const bool check : {true, false}) {
+    EXPECT_EQ(number("a.b.c", "", check), "1");
+    EXPECT_EQ(number("b.c", "a", check), "1");
+    EXPECT_EQ(number("(a.b).c", "", check), "1");  // parentheses leave no trace in the tree
+    EXPECT_EQ(number("a.b['c']", "", check), "2");
+    EXPECT_EQ(number("x", "", check), "3");
+    EXPECT_EQ(number("x", "n", check), "4");
+    EXPECT_EQ(number("x", "n.m", check), "5");
+    EXPECT_EQ(number("x", "n.o", check), "4");
+    EXPECT_EQ(number(".x", "n.m", check), "3");
+    EXPECT_EQ(number("[7].map(x, x)[0]", "n", check), "7");
+    EXPECT_EQ(number("[7].map(x, .x)[0]", "n", check), "3");
+    EXPECT_EQ(number("[{'b': {'c': 8}}].map(a, a.b.c)[0]", "", check), "8");
+    EXPECT_EQ(number("range(3).size()", "lists", check), "3");
+  }
+}
+
+}  // namespace
+}  // namespace kollect::cel

@@ -1,0 +1,193 @@
+// Cost, memory and size of results (spec: E-11), conversion to JSON (spec: extraction 4).
+#include <gtest/gtest.h>
+
+#include "base/json/write.h"
+#include "cel/cel.h"
+#include "cel/test_support.h"
+
+namespace kollect::cel {
+namespace {
+
+namespace json = base::json;
+using testing_support::show;
+
+Environment environment_with_object() {
+  Environment environment;
+  environment.variables = {{"object", "dyn"}};
+  return environment;
+}
+
+/// Canonical JSON, "absent", "limit" or the error.
+std::string to_json(std::string_view expression, std::string_view object = "{}",
+                    std::size_t max_bytes = 256U << 10U) {
+  const auto program = Program::compile(expression, environment_with_object());
+  if (!program) return "compile: " + program.error().message;
+  const auto document = json::Document::parse(object);
+  const auto outcome = program->evaluate({{"object", document->root()}}, max_bytes);
+  if (!outcome) return outcome.error().limit ? "limit" : "error: " + outcome.error().message;
+  return outcome->value ? json::canonical(*outcome->value) : "absent";
+}
+
+TEST(CelLimits, CostEndsLoops) {
+  const std::string_view costly[] = {
+      "lists.range(100000).map(x, lists.range(100000).map(y, x * y))",
+      "lists.range(2000000)",
+      "lists.range(1000).all(a, lists.range(1000).all(b, lists.range(1000).all(c, true)))",
+      "lists.range(1000).exists(a, lists.range(2000).exists(b, a + b < 0)) || true",
+      "lists.range(3000).map(x, string(x)).distinct()",
+      "sets.equivalent(lists.range(3000), lists.range(3000).reverse())",
+      "lists.range(100000).map(x, x in lists.range(100000))",
+      "lists.range(100000).transformMap(i, v, lists.range(100000))",
+  };
+  for (const auto expression : costly) {
+    EXPECT_TRUE(show(expression).starts_with("limit: "))
+        << expression << " gave " << show(expression).substr(0, 200);
+  }
+}
+
+TEST(CelLimits, MemoryEndsGrowth) {
+  std::string doubling = "'0123456789'";
+  for (int n = 0; n < 40; ++n) doubling = "cel.bind(s, " + doubling + ", s + s)";
+  EXPECT_TRUE(show(doubling + ".size() > 0").starts_with("limit: "));
+  std::string lists = "[1, 2]";
+  for (int n = 0; n < 40; ++n) lists = "cel.bind(s, " + lists + ", s + s)";
+  EXPECT_TRUE(show(lists).starts_with("limit: "));
+  std::string replaced = "'aaaaaaaaaa'";
+  for (int n = 0; n < 12; ++n) replaced += ".replace('a', 'aaaaaaaaaa')";
+  EXPECT_TRUE(show(replaced).starts_with("limit: "));
+  EXPECT_TRUE(show("'%1000000f'.format([1])").starts_with("eval: "));
+}
+
+TEST(CelLimits, LimitsAreNotAbsorbed) {
+  EXPECT_TRUE(show("lists.range(2000000).size() == 1 || true").starts_with("limit: "));
+  EXPECT_TRUE(show("lists.range(2000000).size() == 1 && false").starts_with("limit: "));
+  EXPECT_TRUE(
+      show("[1, 2].exists(x, x == 2 || lists.range(2000000).size() == 1)").starts_with("limit: "));
+  EXPECT_TRUE(show("cel.bind(x, lists.range(2000000), 1)").starts_with("limit: "));
+}
+
+TEST(CelLimits, TheLimitIsThatOfTheEnvironment) {
+  Environment environment = environment_with_object();
+  environment.cost_limit = 100;
+  const auto program = Program::compile("object.l.map(x, x + 1).size()", environment);
+  ASSERT_TRUE(program.has_value());
+  const auto small = json::Document::parse(R"({"l":[1,2,3]})");
+  const auto outcome = program->evaluate({{"object", small->root()}});
+  ASSERT_TRUE(outcome.has_value());
+  EXPECT_GT(outcome->cost, 5U);
+  EXPECT_LT(outcome->cost, 50U);
+  std::string text = R"({"l":[1)";
+  for (int n = 0; n < 1000; ++n) text += ",1";
+  const auto large = json::Document::parse(text + "]}");
+  const auto failed = program->evaluate({{"object", large->root()}});
+  ASSERT_FALSE(failed.has_value());
+  EXPECT_TRUE(failed.error().limit);
+}
+
+TEST(CelLimits, ResultsHaveASize) {
+  EXPECT_EQ(to_json("object.s", R"({"s":"0123456789"})", 12 + 1), "\"0123456789\"");
+  EXPECT_EQ(to_json("object.s", R"({"s":"0123456789"})", 8), "limit");
+  EXPECT_EQ(to_json("object", R"({"s":[1,2,3,4,5,6,7,8,9]})", 8), "limit");
+  EXPECT_EQ(to_json("lists.range(100000)"), "limit");
+}
+
+TEST(CelJson, EveryKindHasItsForm) {
+  EXPECT_EQ(to_json("[1, 2u, 1.5, true, null, 'a', b'a']"), R"([1,2,1.5,true,null,"a","YQ=="])");
+  EXPECT_EQ(to_json("18446744073709551615u"), "18446744073709551615");
+  EXPECT_EQ(to_json("timestamp('2026-01-01T00:30:00.50+02:00')"), R"("2025-12-31T22:30:00.5Z")");
+  EXPECT_EQ(to_json("duration('-1h2m3.004s')"), R"("-3723.004s")");
+  EXPECT_EQ(to_json("{1: 'a', true: 'b', 'c': null, 2u: 'd'}"),
+            R"({"1":"a","2":"d","c":null,"true":"b"})");
+  EXPECT_EQ(to_json("{1: 'a', '1': 'b'}"), "error: two keys of a map have the same text in JSON");
+  EXPECT_EQ(to_json("optional.of(optional.of(1))"), "1");
+  EXPECT_EQ(to_json("optional.none()"), "absent");
+  EXPECT_EQ(to_json("[optional.none(), optional.of(1)]"), "[null,1]");
+  EXPECT_EQ(to_json("{'a': optional.none()}"), R"({"a":null})");
+  EXPECT_EQ(to_json("0.0/0.0"), "error: NaN and infinities have no JSON form");
+  EXPECT_EQ(to_json("[1.0/0.0]"), "error: NaN and infinities have no JSON form");
+  EXPECT_EQ(to_json("type(1)"), "error: a result of type type has no JSON form");
+  EXPECT_EQ(to_json("[type(1)]"), "error: a result of type type has no JSON form");
+  EXPECT_EQ(
+      to_json(
+          "[quantity('1024Mi'), ip('0::1'), cidr('10.0.0.1/8'), semver('v1', true), url('/a')]"),
+      R"(["1Gi","::1","10.0.0.1/8","1.0.0","/a"])");
+  EXPECT_EQ(to_json("object.x", R"({"x":1e400})"), "error: NaN and infinities have no JSON form");
+  EXPECT_EQ(to_json("object", R"({"x":[1e400]})"), "error: NaN and infinities have no JSON form");
+  EXPECT_EQ(to_json("object.y", R"({"x":1e400,"y":1})"), "1");
+}
+
+TEST(CelJson, IntegersKeepEveryDigit) {
+  // field-integers-past-2-to-53
+  const std::string object =
+      R"({"spec":{"odd":9007199254740993,"max":9223372036854775807,"umax":18446744073709551615}})";
+  EXPECT_EQ(to_json("object.spec.odd", object), "9007199254740993");
+  EXPECT_EQ(to_json("object.spec.odd == 9007199254740993", object), "true");
+  EXPECT_EQ(to_json("object.spec.odd == 9007199254740992", object), "false");
+  EXPECT_EQ(to_json("object.spec", object),
+            R"({"max":9223372036854775807,"odd":9007199254740993,"umax":18446744073709551615})");
+}
+
+TEST(CelErrors, NeverHoldValuesOfTheObject) {
+  const std::string object =
+      R"({"a":"top-secret","l":["top-secret"],"m":{"top-secret":1},"n":424242})";
+  const std::string_view failing[] = {"object.a + 1",
+                                      "int(object.a)",
+                                      "timestamp(object.a)",
+                                      "duration(object.a)",
+                                      "object.m[object.n]",
+                                      "object.m[object.a + 'x']",
+                                      "object.l[object.n]",
+                                      "object.a.matches(object.a + '(')",
+                                      "quantity(object.a)",
+                                      "ip(object.a)",
+                                      "cidr(object.a)",
+                                      "url(object.a)",
+                                      "semver(object.a)",
+                                      "object.a.foo",
+                                      "object.a.substring(object.n)",
+                                      "base64.decode(object.a)",
+                                      "bool(object.a)",
+                                      "double(object.a)",
+                                      "object.l.map(x, x + 1)",
+                                      "'%d'.format([object.a])",
+                                      "object.a.charAt(object.n)",
+                                      "object.a ? 1 : 2",
+                                      "!object.a",
+                                      "timestamp(0).getHours(object.a)",
+                                      "{object.l: 1}",
+                                      "object.l.slice(object.n, object.n + 1)"};
+  for (const auto expression : failing) {
+    const std::string result = show(expression, true, object);
+    EXPECT_TRUE(result.starts_with("eval: ")) << expression << " gave " << result;
+    EXPECT_EQ(result.find("top-secret"), std::string::npos) << expression << " gave " << result;
+    EXPECT_EQ(result.find("424242"), std::string::npos) << expression << " gave " << result;
+  }
+}
+
+TEST(CelProgram, ConditionsMustBeBool) {
+  const auto document = json::Document::parse(R"({"a":1,"t":true})");
+  const auto condition = [&](std::string_view expression) {
+    const auto program = Program::compile(expression, environment_with_object());
+    EXPECT_TRUE(program.has_value());
+    const auto result = program->evaluate_bool({{"object", document->root()}});
+    return result ? (*result ? std::string("true") : std::string("false")) : result.error().message;
+  };
+  EXPECT_EQ(condition("object.t"), "true");
+  EXPECT_EQ(condition("object.a == 2"), "false");
+  EXPECT_EQ(condition("object.a"), "the condition must be bool, not int");
+  EXPECT_EQ(condition("object.b"), "no such key: 'b' (line 1, column 8)");
+}
+
+TEST(CelProgram, MissingBindingsAreErrorsOnlyWhenUsed) {
+  const auto used = Program::compile("object.a", environment_with_object());
+  const auto unused = Program::compile("1", environment_with_object());
+  ASSERT_TRUE(used.has_value() && unused.has_value());
+  EXPECT_FALSE(used->evaluate({}).has_value());
+  EXPECT_TRUE(unused->evaluate({}).has_value());
+  EXPECT_TRUE(used->uses("object"));
+  EXPECT_FALSE(unused->uses("object"));
+  EXPECT_FALSE(unused->uses("other"));
+}
+
+}  // namespace
+}  // namespace kollect::cel
