@@ -151,7 +151,8 @@ TEST_F(CollectCases, Case14) {
   one_line(collect({"--output", "-", "--colour"}), "--colour");
   one_line(collect({"--output"}), "--output");
   add_sink("s", "https://git.example.org/a/b.git");
-  one_line(collect({"--output", program_.path("out")}), "--no-sinks");
+  const RunResult ambiguous = collect({"--output", program_.path("out"), "--log-level", "error"});
+  one_line(ambiguous, "--no-sinks");
   EXPECT_EQ(collect({"--output", program_.path("out"), "--no-sinks"}).code, 0);
 }
 
@@ -280,6 +281,87 @@ spec:
   EXPECT_EQ(run.code, 2);
   EXPECT_EQ(run.out, "");
   EXPECT_THAT(run.err, HasSubstr("kollect.dev/allow-secret-extraction"));
+}
+
+// field-document-mark-inside-a-block-string
+class DocumentMarks : public ::testing::Test {
+ protected:
+  static constexpr const char* kInput = R"Y(# comment before anything
+---
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: one, namespace: n}
+data:
+  nested.yaml: |
+    a: 1
+    ---
+    b: 2
+  cert.pem: |-
+    -----BEGIN CERTIFICATE-----
+    bm90IGEgY2VydA==
+    -----END CERTIFICATE-----
+--- # trailing comment
+apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: two, namespace: n}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: three, namespace: n}}
+...
+---
+{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "four", "namespace": "n"}}
+)Y";
+
+  RunResult collect(const std::string& dump) {
+    program_.write("f/profile.yaml", R"Y(apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {name: cm, namespace: x}
+spec:
+  targetGVK: {version: v1, kind: ConfigMap}
+  attributes:
+  - {name: nested, path: "$.data['nested.yaml']", optional: true}
+)Y");
+    program_.write("f/target.yaml", R"Y(apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {name: t, namespace: x}
+spec: {profileRef: cm}
+)Y");
+    program_.write("dump.yaml", dump);
+    return program_.run({"collect", "--config", program_.path("f"), "--manifests",
+                         program_.path("dump.yaml"), "--output", "-"});
+  }
+
+  static void expect_four(const RunResult& run) {
+    const auto record = Document::parse(run.out);
+    ASSERT_TRUE(record.has_value()) << run.err;
+    const auto envelope = *record->root().find("envelope");
+    EXPECT_EQ(rows_of(envelope), "n/four n/one n/three n/two");
+    EXPECT_EQ(envelope.find("items")->at(1).find("attributes")->text("nested"),
+              "a: 1\n---\nb: 2\n");
+  }
+
+  Program program_;
+};
+
+TEST_F(DocumentMarks, FourInAllVariants) {
+  RunResult run = collect(kInput);
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_four(run);
+  run = collect(base::replace_all(kInput, "\n", "\r\n"));
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_four(run);
+  run = collect(std::string("\xEF\xBB\xBF") + kInput);
+  EXPECT_EQ(run.code, 0) << run.err;
+  expect_four(run);
+}
+
+TEST_F(DocumentMarks, AnUnreadableDocumentIsNamedAndTheRestCounts) {
+  const RunResult run =
+      collect(std::string(kInput) + "---\nkind: ConfigMap\nmetadata:\n\tname: x\n");
+  EXPECT_EQ(run.code, 1);
+  expect_four(run);
+  EXPECT_THAT(run.err, HasSubstr("dump.yaml: document"));
+  EXPECT_THAT(run.err, HasSubstr("column"));
 }
 
 }  // namespace

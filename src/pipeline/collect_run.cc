@@ -18,6 +18,8 @@
 namespace kollect::pipeline {
 namespace {
 
+// A few pages: enough to keep the connection busy, small beside the rows.
+constexpr std::size_t kReadAheadBytes = 8U << 20U;
 constexpr std::string_view kManifestContext = "local";
 constexpr std::string_view kSeveralContextsTemplate =
     "inventory/{cluster}/{namespace}/{name}{extension}";
@@ -210,6 +212,7 @@ ContextResult CollectRun::collect_from_cluster(const std::string& name) {
   }
   kube::ClientOptions client_options;
   client_options.env = invocation_.env;
+  client_options.read_ahead_bytes = kReadAheadBytes;
   kube::Client client(http_, std::move(*resolved), std::move(client_options), log_.get());
   return collect_cluster(
       context_, client, plan_,

@@ -22,6 +22,12 @@ class Loader {
     for (Manifest& manifest : set_.ours) {
       if (judge(manifest)) sort_in(manifest);
     }
+    for (const auto& inventory : config_.inventories) {
+      warn_suspended(*inventory.manifest, inventory.object.spec.suspend);
+    }
+    for (const auto& inventory : config_.cluster_inventories) {
+      warn_suspended(*inventory.manifest, inventory.object.spec.suspend);
+    }
   }
 
  private:
@@ -33,7 +39,8 @@ class Loader {
     // The folder is the policy: no scopes, no look-ups (spec: pipeline 3).
     admission::Verdict verdict = admission::review(manifest.value, {}, settings);
     for (const std::string& path : verdict.pruned) {
-      set_.problems.push_back(problem_at(manifest, path, "unknown field"));
+      set_.problems.push_back(
+          problem_at(manifest, path, admission::unknown_field_message(manifest.kind, path)));
     }
     for (const admission::FieldError& error : verdict.errors) {
       set_.problems.push_back(problem_at(manifest, error.path, error.message));
@@ -63,6 +70,12 @@ class Loader {
         "{}: {} is checked by validate and otherwise not used: one-shot commands go by the rights "
         "of the kubeconfig",
         manifest.where(), manifest.title()));
+  }
+
+  void warn_suspended(const Manifest& manifest, const std::optional<bool>& suspend) {
+    if (!suspend.value_or(false)) return;
+    config_.warnings.push_back(fmt::format("{}: {}: suspend has no influence on a single run",
+                                           manifest.where("spec.suspend"), manifest.title()));
   }
 
   template <class T>

@@ -1,8 +1,10 @@
 // For tests: the program run in this process, with folders, streams and environment of its own.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -89,6 +91,7 @@ class Program {
     invocation.in_is_terminal = in_is_terminal;
     invocation.clock = real_time ? static_cast<const base::Clock*>(&system_clock) : &*clock;
     invocation.stop = stop.get_token();
+    invocation.signal = &signal;
     const int code = run_program(invocation);
     std::fclose(in);
     return {.code = code, .out = out.text(), .err = err.text()};
@@ -100,6 +103,7 @@ class Program {
   bool real_time = false;  ///< for runs that wait for something
   bool in_is_terminal = false;
   std::stop_source stop;
+  std::atomic<int> signal = 0;
 
  private:
   base::TempDir folder_;

@@ -344,7 +344,7 @@ class Command {
       add(problem_of(row, error.path, error.message), true);
     }
     for (const std::string& path : row.verdict.pruned) {
-      add(problem_of(row, path, "unknown field"), true);
+      add(problem_of(row, path, admission::unknown_field_message(row.kind, path)), true);
     }
     for (const std::string& warning : row.verdict.warnings) {
       ManifestProblem problem = problem_of(row, field_of(warning), "");

@@ -94,6 +94,12 @@ TEST_F(Validate, UnknownFieldNamesFileLineAndField) {
               HasSubstr(path("b.yaml") + ":9: KollectTarget x/t: spec.bogus: unknown field\n"));
 }
 
+// P-3: a misspelt member would collect everything.
+TEST_F(Validate, UnknownFieldOffersNearNames) {
+  EXPECT_THAT(stdin_only(std::string(kTarget) + "  includedNamespace: [a]\n").err,
+              HasSubstr("spec.includedNamespace: unknown field; near names: includedNamespaces"));
+}
+
 // Case 19.
 TEST_F(Validate, DuplicateNamesBothPlaces) {
   write("a.yaml", kProfile);
