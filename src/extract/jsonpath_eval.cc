@@ -231,6 +231,7 @@ class Evaluator {
     const auto size = static_cast<std::int64_t>(view.size());
     const auto at = step.index < 0 ? step.index + size : step.index;
     if (at < 0 || at >= size) return true;
+    if (!work(static_cast<std::size_t>(at), step)) return false;  // elements are found by walking
     const auto item = view.at(static_cast<std::size_t>(at));
     if (visible(item)) to.push_back(item);
     return true;
