@@ -106,6 +106,16 @@ int run_extract_command(const Invocation& invocation, const std::vector<std::str
   add_flag_value(app, "--selector", live.selector, "For --live: label selector");
   CLI::Option* limited = add_flag_value(app, "--limit", limit, "At most so many objects");
   add_flag_value(app, "--cluster", o.cluster, "Value of `cluster` in CEL");
+  const auto list_flag = [&app](const char* flag, std::vector<std::string>& into,
+                                const char* help) {
+    app.add_option(flag, into, help)->delimiter(',')->allow_extra_args(false);
+  };
+  list_flag("--scrub-keys", o.extract.scrub_keys,
+            "Sensitive keys beside the built-in ones, by commas");
+  list_flag("--sensitive-kinds", o.extract.sensitive_kinds,
+            "group/Kind,…: whole export needs an opt-in");
+  add_flag_value(app, "--helm-release-max-bytes", o.extract.helm_release_max_bytes,
+                 "Unpacked size of a Helm release; default: 32 MiB");
   app.add_flag("--explain", o.explain, "What each attribute yielded, its cost and time");
   app.add_flag("--table", o.table, "Columns instead of JSON lines");
   if (const auto code = parse_flags(app, invocation, args)) return *code;
