@@ -2,6 +2,7 @@
 
 #include "admission/rules.h"
 #include "api/codec.h"
+#include "base/strings.h"
 
 namespace kollect::admission {
 
@@ -123,6 +124,13 @@ std::string_view to_string(Verdict::Stage stage) {
       break;
   }
   return "webhook";
+}
+
+std::string unknown_field_message(std::string_view kind, std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('.') + 1);
+  const auto near = base::near_names(name, api::known_siblings(kind, path));
+  return near.empty() ? "unknown field"
+                      : fmt::format("unknown field; near names: {}", base::join(near, ", "));
 }
 
 Verdict review(const Value& manifest, const std::vector<Value>& existing,

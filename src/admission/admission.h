@@ -37,6 +37,9 @@ struct Settings {
   std::size_t max_export_bytes = 1572864;
 };
 
+/// "unknown field", with near names that the kind has beside it.
+std::string unknown_field_message(std::string_view kind, std::string_view path);
+
 /// Judges a manifest of one of the eleven kinds. `existing`: objects that rules look up (profiles,
 /// scopes), as manifests. The object's old state is never looked at; one with a deletionTimestamp
 /// passes the rules.

@@ -34,6 +34,9 @@ struct SchemaError {
 /// Removes unknown fields and returns their paths; fills defaults inside present objects; null for
 /// a member with a default becomes the default, any other null goes (spec: crds 2.2 steps 1 to 3).
 std::vector<std::string> prune_and_default(std::string_view kind, base::json::Value& object);
+/// Names that may stand beside an unknown member: those of its parent's description. `path` as
+/// prune_and_default gives it; empty when it leads nowhere.
+std::vector<std::string> known_siblings(std::string_view kind, std::string_view path);
 /// Types, enums, patterns, bounds, required members, list rules; sorted by path (spec: crds 2.2
 /// step 4).
 std::vector<SchemaError> validate_schema(std::string_view kind, const base::json::Value& object);

@@ -100,6 +100,14 @@ TEST(PruneAndDefault, NullBecomesTheDefaultOrGoes) {
   EXPECT_EQ(base::json::canonical(*inventory.find("spec")), R"({"exportMinInterval":"30s"})");
 }
 
+TEST(KnownSiblings, FollowPaths) {
+  EXPECT_THAT(known_siblings("KollectProfile", "spec.attributes[3].bogus"),
+              ElementsAre("name", "optional", "path", "type"));
+  EXPECT_THAT(known_siblings("KollectProfile", "bogus"),
+              ElementsAre("apiVersion", "kind", "metadata", "spec", "status"));
+  EXPECT_THAT(known_siblings("KollectProfile", "spec.none.bogus"), ElementsAre());
+}
+
 // Spec crds 9 D15: files show whether a layout mode was given, although the CRD declares the
 // default.
 TEST(PruneAndDefault, LayoutDefaultsStayOut) {

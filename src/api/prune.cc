@@ -3,6 +3,7 @@
 
 #include "api/describe.h"
 #include "api/validate.h"
+#include "base/strings.h"
 
 namespace kollect::api {
 
@@ -78,6 +79,35 @@ std::vector<std::string> prune_and_default(std::string_view kind, Value& object)
   }
   std::sort(pruned.begin(), pruned.end());
   return pruned;
+}
+
+std::vector<std::string> known_siblings(std::string_view kind, std::string_view path) {
+  const KindDescription* description = find_description(kind);
+  if (description == nullptr) {
+    return {};
+  }
+  const Schema* schema = &description->root;
+  const std::size_t end = path.rfind('.');
+  const std::string_view parent = end == std::string_view::npos ? "" : path.substr(0, end);
+  for (const std::string_view step : base::split(parent, '.')) {
+    const std::string_view name = step.substr(0, step.find('['));
+    if (name.empty()) {
+      continue;
+    }
+    const Property* property = schema->find(name);
+    if (property == nullptr) {
+      return {};
+    }
+    schema = &property->schema;
+    if (name.size() != step.size() && schema->items) {
+      schema = schema->items.get();
+    }
+  }
+  std::vector<std::string> names;
+  for (const Property& property : schema->properties) {
+    names.push_back(property.name);
+  }
+  return names;
 }
 
 }  // namespace kollect::api
