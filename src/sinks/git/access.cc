@@ -147,7 +147,7 @@ base::Result<> add_http(const Remote& remote, const Access& access,
   config += "[http]\n\tfollowRedirects = false\n\tlowSpeedLimit = 1\n\tlowSpeedTime = 60\n";
   if (remote.scheme == Scheme::kHttps) config += "\tsslVersion = tlsv1.2\n";
   if (access.insecure_skip_verify) config += "\tsslVerify = false\n";
-  if (!access.ca_pem.empty() && !access.insecure_skip_verify) {
+  if (remote.scheme == Scheme::kHttps && !access.ca_pem.empty() && !access.insecure_skip_verify) {
     KL_ASSIGN(auto trust, PrivateFile::create(trust_with(access.ca_pem)));
     config += fmt::format("\tsslCAInfo = {}\n", trust.path());
     setup.files.push_back(std::move(trust));
