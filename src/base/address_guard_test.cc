@@ -1,6 +1,8 @@
 // Cases: spec crds 4.9, runtime 21 (admission/endpoints.json, admission/dial.json).
 #include "base/address_guard.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"

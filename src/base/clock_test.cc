@@ -1,5 +1,8 @@
 #include "base/clock.h"
 
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace kollect::base {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <iterator>
 
 namespace kollect::base {
 namespace {

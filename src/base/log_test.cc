@@ -1,6 +1,8 @@
 // Cases: spec pipeline 12, sinks 16.4 (git/redaction.json), field-credentials-in-git-errors.
 #include "base/log.h"
 
+#include <chrono>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"

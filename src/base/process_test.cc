@@ -4,7 +4,9 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <thread>
+#include <utility>
 
 #include "base/files.h"
 

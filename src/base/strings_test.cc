@@ -1,5 +1,7 @@
 #include "base/strings.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace kollect::base {

@@ -1,6 +1,7 @@
 // From libyaml's events to one document's value.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string_view>
 

@@ -1,6 +1,9 @@
 #include "base/yaml/key_order.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 #include "base/yaml/style.h"
 
@@ -108,7 +111,27 @@ bool key_less(std::string_view a, std::string_view b) {
   return number_less(a, b, at);
 }
 
+namespace {
+
+/// Members as they stand when they are in order already, without numbers that could make circles.
+std::optional<std::vector<View::Member>> already_ordered(View object) {
+  std::vector<View::Member> members;
+  members.reserve(object.size());
+  for (const View::Member& member : object.members()) {
+    if (has_digit(member.key) || (!members.empty() && !key_less(members.back().key, member.key))) {
+      return std::nullopt;
+    }
+    members.push_back(member);
+  }
+  return members;
+}
+
+}  // namespace
+
 std::vector<View::Member> ordered_members(View object) {
+  if (auto members = already_ordered(object)) {
+    return std::move(*members);
+  }
   std::vector<View::Member> members = object.sorted_members();
   const auto less = [](const View::Member& a, const View::Member& b) {
     return key_less(a.key, b.key);

@@ -2,6 +2,7 @@
 // Unicode Character Database by scripts/generate/letters.py; do not edit.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/yaml/key_order.h"
 

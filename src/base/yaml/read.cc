@@ -1,5 +1,8 @@
 #include "base/yaml/read.h"
 
+#include <algorithm>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/json/document.h"

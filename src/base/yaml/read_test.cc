@@ -1,6 +1,8 @@
 // Cases: spec pipeline 2 (L-43), field-document-mark-inside-a-block-string.
 #include "base/yaml/read.h"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "base/files.h"

@@ -1,5 +1,7 @@
 #include "base/yaml/split.h"
 
+#include <utility>
+
 #include "base/strings.h"
 
 namespace kollect::base::yaml {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 
 namespace kollect::base::yaml {
 
@@ -22,13 +23,17 @@ std::size_t count_digits(std::string_view text, std::size_t at) {
 /// Words that stand for null, a boolean, infinity or no number. "=" and "<<" have a meaning of
 /// their own in YAML 1.1 (K-4).
 bool is_special_word(std::string_view text) {
-  constexpr std::array<std::string_view, 46> kWords = {
+  constexpr std::array<std::string_view, 41> kWords = {
       "",     "+.INF", "+.Inf", "+.inf", "-.INF", "-.Inf", "-.inf", ".INF", ".Inf", ".NAN",  ".NaN",
       ".inf", ".nan",  "<<",    "=",     "FALSE", "False", "N",     "NO",   "NULL", "No",    "Null",
       "OFF",  "ON",    "Off",   "On",    "TRUE",  "True",  "Y",     "YES",  "Yes",  "false", "n",
       "no",   "null",  "off",   "on",    "true",  "y",     "yes",   "~"};
-  static_assert(std::is_sorted(kWords.begin(), kWords.begin() + 41));
-  return text.size() <= 5 && std::binary_search(kWords.begin(), kWords.begin() + 41, text);
+  static_assert(std::is_sorted(kWords.begin(), kWords.end()));
+  constexpr std::string_view kFirst = "+-.<=FNOTYfnoty~";
+  if (!text.empty() && kFirst.find(text[0]) == std::string_view::npos) {
+    return false;
+  }
+  return text.size() <= 5 && std::binary_search(kWords.begin(), kWords.end(), text);
 }
 
 /// Sign, prefix, digits: integers in any base that a reader knows, leading zeros included.
@@ -205,6 +210,15 @@ bool starts_like_syntax(std::string_view text) {
   return (text[0] == '?' || text[0] == ':' || text[0] == '-') && followed_by_space;
 }
 
+/// Characters that never need a second look: printable ASCII but for blank, colon and number sign.
+constexpr std::array<bool, 256> kHarmless = [] {
+  std::array<bool, 256> table{};
+  for (std::size_t c = 0x21; c < 0x7F; ++c) {
+    table[c] = c != ':' && c != '#';
+  }
+  return table;
+}();
+
 Shape look_at(std::string_view text) {
   Shape shape;
   shape.indicators = starts_like_syntax(text);
@@ -212,6 +226,10 @@ Shape look_at(std::string_view text) {
   shape.outer_blank = text.front() == ' ' || shape.trailing_blank;
   for (std::size_t at = 0; at < text.size();) {
     const auto byte = static_cast<unsigned char>(text[at]);
+    if (kHarmless[byte]) {
+      ++at;
+      continue;
+    }
     if (byte >= 0x80) {
       if (must_be_escaped(next_character(text, at))) {
         shape.special = true;

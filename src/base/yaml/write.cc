@@ -1,7 +1,10 @@
 #include "base/yaml/write.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <string_view>
 
 #include "base/json/write.h"
 #include "base/yaml/key_order.h"

@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 #include <yaml.h>
 
+#include <cstdint>
 #include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/files.h"
 #include "base/json/document.h"

@@ -1,6 +1,7 @@
 #include "sinks/sqlite/database.h"
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
 #include <fmt/format.h>

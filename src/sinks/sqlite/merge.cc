@@ -1,7 +1,10 @@
 #include "sinks/sqlite/merge.h"
 
 #include <algorithm>
+#include <chrono>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
 

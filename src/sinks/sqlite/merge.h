@@ -1,6 +1,7 @@
 // One inventory's row set into the tables.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/context.h"

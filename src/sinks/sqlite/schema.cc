@@ -2,6 +2,7 @@
 
 #include <array>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 

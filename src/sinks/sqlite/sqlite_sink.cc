@@ -1,5 +1,8 @@
 #include "sinks/sqlite/sqlite_sink.h"
 
+#include <optional>
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/strings.h"

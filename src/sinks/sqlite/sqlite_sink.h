@@ -1,9 +1,12 @@
 // Current rows and their history in a SQLite file (spec: sinks 15).
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "sinks/sink.h"
 

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <string_view>
+#include <utility>
 
 #include "base/files.h"
 #include "sinks/sqlite/database.h"
