@@ -17,11 +17,22 @@ endif()
 set(CMAKE_CXX_FLAGS_DEBUG "-O1 -g1 -fno-omit-frame-pointer")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
+string(FIND "${CMAKE_BINARY_DIR}/" "${CMAKE_SOURCE_DIR}/" in_tree)
+if(in_tree EQUAL 0)
+  set(KOLLECT_IN_TREE ON)
+endif()
+
 find_program(KOLLECT_CCACHE ccache)
 if(KOLLECT_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${KOLLECT_CCACHE})
-  # Sloppiness that ccache needs to share objects between builds with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${KOLLECT_CCACHE})
+  # Sloppiness that ccache needs with precompiled headers. A build below the source folder gives the same objects from
+  # every clone: paths are taken relative to the clone, and a precompiled header counts by its text (kollect_pch_sum).
+  set(ccache_settings CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+                      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1)
+  if(KOLLECT_IN_TREE)
+    list(APPEND ccache_settings CCACHE_PCH_EXTSUM=1)
+  endif()
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env ${ccache_settings} ${KOLLECT_CCACHE})
 endif()
 find_program(KOLLECT_MOLD mold)
 if(KOLLECT_MOLD)
@@ -82,10 +93,18 @@ endfunction()
 
 function(kollect_test_program program label room)
   add_executable(${program} ${ARGN})
-  target_link_libraries(${program} PRIVATE kollect_${room} kollect_test_support GTest::gmock GTest::gtest_main)
-  target_compile_definitions(${program} PRIVATE KOLLECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                                                KOLLECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
-  kollect_pch(${program})
+  if(KOLLECT_IN_TREE)
+    # Test programs go to the top of the tree first (tests/support/main.cc); no command line holds the clone's place.
+    target_link_libraries(${program} PRIVATE kollect_${room} kollect_test_support kollect_test_main GTest::gmock)
+    target_compile_definitions(${program} PRIVATE KOLLECT_SOURCE_DIR=".")
+    target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1>)
+    kollect_pch(${program} _test)
+  else()
+    target_link_libraries(${program} PRIVATE kollect_${room} kollect_test_support GTest::gmock GTest::gtest_main)
+    target_compile_definitions(${program} PRIVATE KOLLECT_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                                                  KOLLECT_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    kollect_pch(${program})
+  endif()
   add_test(NAME ${program} COMMAND ${program} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set_tests_properties(${program} PROPERTIES LABELS ${label} TIMEOUT 1200)
   if(label STREQUAL "server")
@@ -93,17 +112,36 @@ function(kollect_test_program program label room)
   endif()
 endfunction()
 
-# One precompiled header (standard library and fmt) serves every target.
+# kollect_pch(TARGET [_test]): one precompiled header (standard library and fmt) serves every target, another one with
+# GoogleTest all test programs.
 function(kollect_pch target)
+  set(name pch${ARGN})
   if(NOT KOLLECT_PCH)
     # The same text, compiled each time: for tools that cannot read a compiler's own format (clang-tidy).
-    target_compile_options(${target} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+    target_compile_options(${target} PRIVATE -include ${CMAKE_SOURCE_DIR}/cmake/${name}.h)
     return()
   endif()
-  if(NOT TARGET kollect_pch)
-    add_library(kollect_pch OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
-    target_link_libraries(kollect_pch PUBLIC fmt::fmt)
-    target_precompile_headers(kollect_pch PRIVATE ${CMAKE_SOURCE_DIR}/cmake/pch.h)
+  if(NOT TARGET kollect_${name})
+    add_library(kollect_${name} OBJECT ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
+    target_link_libraries(kollect_${name} PUBLIC fmt::fmt)
+    if(name STREQUAL "pch_test")
+      target_link_libraries(kollect_${name} PUBLIC GTest::gmock)
+      target_compile_options(kollect_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    target_precompile_headers(kollect_${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/${name}.h)
+    kollect_pch_sum(${name})
   endif()
-  target_precompile_headers(${target} REUSE_FROM kollect_pch)
+  target_precompile_headers(${target} REUSE_FROM kollect_${name})
+endfunction()
+
+# What ccache takes for the content of a precompiled header: its text, the compiler and the options. (The file itself is
+# another one in each build folder.)
+function(kollect_pch_sum name)
+  file(SHA256 ${CMAKE_SOURCE_DIR}/cmake/pch.h common)
+  file(SHA256 ${CMAKE_SOURCE_DIR}/cmake/${name}.h own)
+  get_directory_property(options COMPILE_OPTIONS)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" config)
+  string(SHA256 sum "${common} ${own} ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION} ${options} \
+${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${config}} ${fmt_VERSION} ${GTest_VERSION}")
+  file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/kollect_${name}.dir/cmake_pch.hxx.gch.sum CONTENT "${sum}\n")
 endfunction()

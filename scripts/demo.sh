@@ -47,7 +47,7 @@ YAML
 cd "$WORK"
 
 step "1. Collect the example cluster: $(cat cluster/*.yaml | grep -c '^- apiVersion') objects, five targets, into Git and SQLite"
-run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text
+run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text --log-level error
 run git -C inventory.git log --oneline --shortstat
 run git -C inventory.git show main:harbor/shop-prod/deployment/checkout.yaml
 
@@ -64,17 +64,17 @@ metadata:
   labels: {team: analytics, stage: prod}
 status: {phase: Active}
 YAML
-run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text
+run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text --log-level error
 
 step "3. What Git says"
 run git -C inventory.git log --oneline --shortstat
-run git -C inventory.git --no-pager diff --color="$([ -n "$green" ] && echo always || echo never)" -U1 main~1 main
+run git -C inventory.git --no-pager diff --color="$([ -n "$green" ] && echo always || echo never)" -U1 main~1 main -- harbor
 
 step "4. What the history in SQLite says"
-run kollect query inventory.db "SELECT change, kind, namespace, name, before, after FROM inventory_changes WHERE at > (SELECT min(at) FROM inventory_changes) ORDER BY kind, name"
+run kollect query inventory.db "SELECT change, kind, namespace, name, before->>'images' AS images_before, after->>'images' AS images_after FROM inventory_changes WHERE at > (SELECT min(at) FROM inventory_changes) ORDER BY kind, name"
 
 step "5. A third run changes nothing"
-run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary none
+run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary none --log-level error
 [ "$(git -C inventory.git rev-list --count main)" = 2 ] || { echo "demo: a run without changes made a commit" >&2; exit 1; }
 echo "${green}still two commits${off}"
 

@@ -53,7 +53,7 @@ class BadInput(harness.Case):
 
     def test_profile_with_a_mistake_names_line_and_column(self):
         harness.write(self.config / "c.yaml", harness.PROFILE_AND_TARGET.replace("targetGVK: {", "targetGVK: [{"))
-        self.refused("c.yaml", ":5:", args=("--manifests", self.objects, "--output", "-"))
+        self.refused("c.yaml:6", "column 3", args=("--manifests", self.objects, "--output", "-"))
 
     def test_unknown_field_names_file_line_and_field(self):
         harness.write(self.config / "c.yaml", harness.PROFILE_AND_TARGET.replace("{profileRef: cm}", "{profileRef: cm, bogus: 1}"))
@@ -104,7 +104,7 @@ class BadInput(harness.Case):
         self.assertIn('"itemCount":5', process.stdout)
 
     def test_secret_does_not_print(self):
-        harness.write(self.config / "sink.yaml", harness.git_sink("https://127.0.0.1:1/x.git").replace(
+        harness.write(self.config / "sink.yaml", harness.git_sink(f"file://{self.folder}/none.git").replace(
             "  layout", "  secretRef: {name: tok}\n  layout") + """\
 ---
 apiVersion: v1
@@ -113,10 +113,10 @@ metadata: {name: tok, namespace: x}
 stringData: {token: "${env:TOK}"}
 """)
         env = harness.environment(TOK="s3cr3t-value-of-tok")
-        process = self.refused("snapshot/s", args=("--manifests", self.objects, "--allow-private-sinks", "--log-level", "debug"),
+        process = self.refused("snapshot/s", args=("--manifests", self.objects, "--log-level", "debug"),
                                env=env)
         self.assertNotIn("s3cr3t-value-of-tok", process.stderr)
-        self.refused("tok", "TOK", args=("--manifests", self.objects, "--allow-private-sinks"))
+        self.refused("tok", "TOK", args=("--manifests", self.objects))
 
 
 if __name__ == "__main__":

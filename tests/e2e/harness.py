@@ -1,4 +1,5 @@
 """What the runs of the program from outside share. KOLLECT names the program (set by ctest)."""
+import hashlib
 import json
 import os
 import pathlib
@@ -9,11 +10,12 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KOLLECT = os.environ.get("KOLLECT", str(ROOT / "build/release/kollect"))
 EXAMPLES = ROOT / "examples"
+HOME = tempfile.TemporaryDirectory(prefix="kollect-e2e-home-")  # the program's cache folder goes there
 
 
 def environment(**extra):
     """A small environment without the developer's own Kubernetes and Git settings."""
-    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": "/nonexistent", "LANG": "C.UTF-8",
+    env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": HOME.name, "LANG": "C.UTF-8",
            "GIT_CONFIG_NOSYSTEM": "1"}
     env.update(extra)
     return env
@@ -80,10 +82,11 @@ spec:
 
 
 def config_maps(count, value, namespaces=5):
-    """A List of ConfigMaps as text; `value` is in each, so that two calls with other values differ everywhere."""
+    """A List of ConfigMaps as text; `value` is in each, so that two calls with other values differ everywhere. The texts
+    hardly compress."""
     items = [{"apiVersion": "v1", "kind": "ConfigMap",
               "metadata": {"name": f"c{i:05}", "namespace": f"n{i % namespaces}", "uid": f"u-{i}"},
-              "data": {"k": f"{value} {i} " + "x" * 200}} for i in range(count)]
+              "data": {"k": f"{value} {i} " + hashlib.sha512(f"{value} {i}".encode()).hexdigest() * 2}} for i in range(count)]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
 
 

@@ -1,0 +1,7 @@
+// What test programs include besides: their own precompiled header.
+#pragma once
+
+#include "pch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
