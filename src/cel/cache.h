@@ -11,8 +11,8 @@
 
 namespace kollect::cel {
 
-/// Small and per evaluation: patterns and zones known at compile time are kept in the program
-/// instead.
+/// One belongs to each program, filled at compile time with what the expression names itself, and
+/// one to each evaluation that meets others.
 struct EvaluationCache {
   std::map<std::string, std::unique_ptr<Regex>, std::less<>> patterns;
   std::map<std::string, std::unique_ptr<TimeZone>, std::less<>> zones;

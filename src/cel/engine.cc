@@ -106,11 +106,12 @@ std::expected<std::shared_ptr<const Engine>, CompileError> Engine::compile(
   }
   constexpr Budget kFoldingBudget{.cost = 10'000, .memory = std::size_t{1} << 20U};
   engine->folding_ = std::make_unique<Evaluation>(kFoldingBudget, nullptr);
-  engine->root_ = Planner(*engine->folding_).build(*tree);
+  engine->root_ = Planner(*engine->folding_, engine->prepared_).build(*tree);
   return engine;
 }
 
 Value Engine::run(Evaluation& evaluation) const {
+  evaluation.set_prepared(&prepared_);
   if (!evaluation.make_slots(slots_)) return evaluation.out_of_memory();
   const Value value = root_->eval(evaluation);
   // Whatever an operator made of it, a limit that was met decides.

@@ -8,6 +8,7 @@
 
 #include "cel/arena.h"
 #include "cel/ast.h"
+#include "cel/cache.h"
 #include "cel/cel.h"
 #include "cel/evaluation.h"
 #include "cel/node.h"
@@ -43,6 +44,7 @@ class Engine {
   std::string result_type_ = "dyn";
   const Expr* tree_ = nullptr;
   std::unique_ptr<Evaluation> folding_;  ///< owns constants made at compile time
+  EvaluationCache prepared_;
   NodePtr root_;
   std::size_t slots_ = 0;
   std::uint64_t cost_limit_ = 0;

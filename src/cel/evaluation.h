@@ -62,6 +62,9 @@ class Evaluation {
   bool make_slots(std::size_t count);
   /// Compiled patterns and time zones that this evaluation has met.
   EvaluationCache& cache();
+  /// Those of the program; nullptr outside of one.
+  [[nodiscard]] const EvaluationCache* prepared() const { return prepared_; }
+  void set_prepared(const EvaluationCache* prepared) { prepared_ = prepared; }
 
  private:
   Value text_value(Kind kind, std::string_view text);
@@ -75,6 +78,7 @@ class Evaluation {
   bool stopped_ = false;
   ErrorInfo limit_error_;
   std::unique_ptr<EvaluationCache> cache_;
+  const EvaluationCache* prepared_ = nullptr;
 };
 
 /// Collects elements of a list in the arena.

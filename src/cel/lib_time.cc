@@ -24,6 +24,10 @@ enum class Part : std::uint8_t {
 };
 
 const TimeZone* find_zone(Evaluation& evaluation, std::string_view name) {
+  if (const auto* prepared = evaluation.prepared()) {
+    const auto known = prepared->zones.find(name);
+    if (known != prepared->zones.end()) return known->second.get();
+  }
   auto& zones = evaluation.cache().zones;
   const auto found = zones.find(name);
   if (found != zones.end()) return found->second.get();

@@ -45,6 +45,19 @@ NodePtr Planner::fold(NodePtr node, bool constant) {
   return make_constant(node->position(), value);
 }
 
+void Planner::prepare(std::string_view function, const std::vector<NodePtr>& args) {
+  const Value* name = args.size() < 2 ? nullptr : args[1]->constant();
+  if (name == nullptr || name->kind != Kind::kString) return;
+  const std::string text(name->as_text());
+  if (function.starts_with("get")) {
+    if (auto zone = TimeZone::find(text)) prepared_.zones.emplace(text, std::move(zone));
+    return;
+  }
+  if (function != "find" && function != "findAll" && !function.starts_with("regex.")) return;
+  std::string error;
+  if (auto regex = Regex::compile(text, error)) prepared_.patterns.emplace(text, std::move(regex));
+}
+
 NodePtr Planner::build(const Expr& expr) {
   switch (expr.kind) {
     case ExprKind::kConstant:
@@ -124,6 +137,7 @@ NodePtr Planner::build_call(const Expr& expr) {
       }
     }
   }
+  if (!constant) prepare(function->name, args);
   return fold(
       make_call(expr.position, function->name, function->implementation, second, std::move(args)),
       constant);

@@ -111,6 +111,10 @@ bool Regex::search(std::string_view text) const {
 }
 
 const Regex* cached_regex(Evaluation& evaluation, std::string_view pattern, std::string& error) {
+  if (const auto* prepared = evaluation.prepared()) {
+    const auto known = prepared->patterns.find(pattern);
+    if (known != prepared->patterns.end()) return known->second.get();
+  }
   auto& patterns = evaluation.cache().patterns;
   const auto found = patterns.find(pattern);
   if (found != patterns.end()) return found->second.get();

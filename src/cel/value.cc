@@ -221,9 +221,13 @@ int compare_keys(const Value& a, const Value& b) {
 const json::detail::Node* find_json_member(const json::detail::Node* object, std::string_view key) {
   const json::detail::Node* found = nullptr;
   const json::detail::Node* at = object + 1;
+  const char first = key.empty() ? '\0' : key[0];
   for (std::uint32_t n = object->size; n > 0; --n) {
-    if (at->size == key.size() && std::memcmp(at->text, key.data(), key.size()) == 0)
+    // Most keys differ in length or first letter: no call for them.
+    if (at->size == key.size() && (key.empty() || *at->text == first) &&
+        std::memcmp(at->text, key.data(), key.size()) == 0) {
       found = at + 1;
+    }
     at += 1 + at[1].span;
   }
   return found;
