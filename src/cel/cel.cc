@@ -1,6 +1,7 @@
 #include "cel/cel.h"
 
 #include "cel/convert.h"
+#include "cel/cost.h"
 #include "cel/engine.h"
 #include "cel/reach.h"
 
@@ -71,6 +72,10 @@ std::expected<bool, EvalError> Program::evaluate_bool(const std::vector<Binding>
     return std::unexpected(
         EvalError{false, "the condition must be bool, not " + std::string(type_name(value))});
   });
+}
+
+Program::CostEstimate Program::estimate_cost(std::uint64_t assumed_size) const {
+  return cel::estimate_cost(impl_->engine->tree(), assumed_size);
 }
 
 const std::string& Program::result_type() const {

@@ -78,6 +78,15 @@ class Program {
   [[nodiscard]] std::expected<bool, EvalError> evaluate_bool(
       const std::vector<Binding>& bindings) const;
 
+  /// What an evaluation will cost when lists, maps and texts of the object have `assumed_size`
+  /// elements or characters each: at least and about at most. For reports; the limit is met at run
+  /// time.
+  struct CostEstimate {
+    std::uint64_t min = 0;
+    std::uint64_t max = 0;
+  };
+  [[nodiscard]] CostEstimate estimate_cost(std::uint64_t assumed_size = 100) const;
+
   /// Static result type in the simple syntax ("bool", "dyn", ...).
   [[nodiscard]] const std::string& result_type() const;
   /// kYes when the expression reads member `key` of variable `variable` by name or uses the whole

@@ -84,6 +84,26 @@ TEST(CelLimits, TheLimitIsThatOfTheEnvironment) {
   EXPECT_TRUE(failed.error().limit);
 }
 
+TEST(CelLimits, TheStaticEstimateGrowsWithLoops) {
+  const auto estimate = [](std::string_view expression, std::uint64_t size) {
+    const auto program = Program::compile(expression, environment_with_object());
+    EXPECT_TRUE(program.has_value()) << expression;
+    return program->estimate_cost(size);
+  };
+  EXPECT_EQ(estimate("object.a.b", 100).max, 3U);
+  EXPECT_EQ(estimate("object.a.b", 100).min, 3U);
+  EXPECT_LT(estimate("true || object.l.all(x, x > 1)", 100).min, 10U);
+  const auto once = estimate("object.l.all(x, x > 1)", 1000).max;
+  const auto twice = estimate("object.l.all(x, object.l.all(y, x > y))", 1000).max;
+  EXPECT_GT(once, 1000U);
+  EXPECT_GT(twice, once * 500);
+  EXPECT_EQ(estimate("lists.range(5).all(x, true)", 1000).max,
+            estimate("lists.range(5).all(x, true)", 7).max);
+  std::string deep = "true";
+  for (int n = 0; n < 30; ++n) deep = "object.l.all(x, " + deep + ")";
+  EXPECT_EQ(estimate(deep, 1000).max, UINT64_MAX);
+}
+
 TEST(CelLimits, ResultsHaveASize) {
   EXPECT_EQ(to_json("object.s", R"({"s":"0123456789"})", 12 + 1), "\"0123456789\"");
   EXPECT_EQ(to_json("object.s", R"({"s":"0123456789"})", 8), "limit");
