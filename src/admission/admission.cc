@@ -1,5 +1,8 @@
 #include "admission/admission.h"
 
+#include <array>
+#include <map>
+
 #include "admission/rules.h"
 #include "api/codec.h"
 #include "base/strings.h"

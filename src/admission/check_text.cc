@@ -1,4 +1,5 @@
 // Path templates, branches, option keys and endpoints (spec: crds 4.7 to 4.9, 4.11).
+#include <algorithm>
 #include <array>
 
 #include "admission/checks.h"

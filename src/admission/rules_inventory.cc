@@ -1,4 +1,6 @@
 // KollectInventory (I1 to I10) and KollectClusterInventory (R1 to R11) (spec: crds 5.3, 5.10).
+#include <algorithm>
+#include <array>
 #include <set>
 
 #include "admission/checks.h"

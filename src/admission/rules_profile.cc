@@ -1,4 +1,5 @@
 // KollectProfile: rules P1 to P13, warnings PW1 to PW3 (spec: crds 5.1, extraction 10).
+#include <algorithm>
 #include <set>
 
 #include "admission/checks.h"

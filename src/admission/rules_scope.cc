@@ -1,5 +1,6 @@
 // KollectScope and KollectClusterScope (K1 to K4), KollectConnectionTest (C1 to C4) (spec:
 // crds 5.7, 5.8, 5.11).
+#include <algorithm>
 #include <set>
 
 #include "admission/checks.h"

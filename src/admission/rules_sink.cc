@@ -1,5 +1,6 @@
 // The three sink kinds: rules S1 to S18, Q1 to Q5, E1 to E4, warnings SW1 to SW8 (spec: crds 5.4
 // to 5.6).
+#include <algorithm>
 #include <map>
 #include <set>
 

@@ -1,4 +1,5 @@
 // KollectTarget (T1 to T8) and KollectClusterTarget (B1 to B8) (spec: crds 5.2, 5.9).
+#include <algorithm>
 #include <set>
 
 #include "admission/checks.h"

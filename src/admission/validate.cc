@@ -1,5 +1,6 @@
 #include "admission/validate.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 

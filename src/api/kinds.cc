@@ -1,6 +1,8 @@
 // The eleven kinds: names, columns, and the schema of the whole object (spec: crds 1, 2.1).
 #include "api/describe.h"
 
+#include <algorithm>
+
 namespace kollect::api {
 
 namespace {

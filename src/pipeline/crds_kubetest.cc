@@ -2,6 +2,7 @@
 // places and defaults are those that the api room computes (spec: crds 2).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <fstream>
 
