@@ -294,7 +294,7 @@ class PushRaces : public GitServers, public ::testing::WithParamInterface<bool> 
 TEST_P(PushRaces, TenWritersOneBranch) {
   constexpr int kWriters = 10;
   constexpr int kExports = 20;
-  use_https();
+  spec_.endpoint = server_.http_url() + "/" + name_ + ".git";
   spec_.layout.emplace().mode = "perResource";
   if (GetParam()) {
     const auto count = (temp_->path() / "count").string();
@@ -360,7 +360,7 @@ TEST_P(PushRaces, TenWritersOneBranch) {
   auto files = listing();
   std::erase_if(files, [](const auto& path) { return path.ends_with(".manifest.json"); });
   EXPECT_EQ(files, want);
-  EXPECT_LT(seconds, 180);  // 60 s on a quiet machine with two cores
+  EXPECT_LT(seconds, 180);  // 60 s on two idle cores; test machines are not
 }
 
 INSTANTIATE_TEST_SUITE_P(Variants, PushRaces, ::testing::Bool(), [](const auto& one) {

@@ -150,7 +150,7 @@ class GitSink final : public Sink {
       }
       // Only one of those who push within the time that a try takes can win. So the pauses are
       // random over a multiple of that time, twice as long after each loss.
-      const auto most = std::min<base::Duration>(took * (1 << races), kLongestPause);
+      const auto most = std::min<base::Duration>(took * (2 << races), kLongestPause);
       std::mt19937_64 random(std::random_device{}());
       const auto pause =
           std::uniform_int_distribution<base::Duration::rep>(0, most.count())(random);
