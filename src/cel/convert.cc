@@ -141,7 +141,9 @@ class Converter {
       }
       return json::Value(std::move(out));
     }
-    return convert(Value::of_json(view));
+    const Value scalar = Value::of_json(view);
+    if (scalar.out_of_range()) return fail("a number is beyond the range of doubles", true);
+    return convert(scalar);
   }
 
   std::size_t left_;

@@ -32,6 +32,10 @@ Value Evaluation::over_budget() {
   return limit_error("the expression costs too much: the limit of run-time cost is passed");
 }
 
+Value Evaluation::number_out_of_range() {
+  return limit_error("a number of the object is beyond the range of doubles");
+}
+
 Value Evaluation::out_of_memory() {
   return limit_error(
       "the expression needs too much memory: the limit of intermediate values is passed");

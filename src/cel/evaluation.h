@@ -42,6 +42,10 @@ class Evaluation {
 
   Value over_budget();
   Value out_of_memory();
+  /// The value, or the error that ends the evaluation when it is a number beyond doubles.
+  Value readable(const Value& value) {
+    return value.out_of_range() ? number_out_of_range() : value;
+  }
   Value error(std::string_view message);
   template <class... Args>
   Value errorf(fmt::format_string<Args...> format, Args&&... args) {
@@ -69,6 +73,7 @@ class Evaluation {
  private:
   Value text_value(Kind kind, std::string_view text);
   Value limit_error(std::string_view message);
+  Value number_out_of_range();
 
   Arena arena_;
   const Value* variables_;

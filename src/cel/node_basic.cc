@@ -32,7 +32,7 @@ class LocalNode final : public Node {
   LocalNode(std::uint32_t position, std::uint32_t slot) : Node(position), slot_(slot) {}
   Value eval(Evaluation& evaluation) const override {
     evaluation.charge(1);
-    return evaluation.slot(slot_);
+    return evaluation.readable(evaluation.slot(slot_));
   }
 
  private:
@@ -45,7 +45,7 @@ class VariableNode final : public Node {
       : Node(position), variable_(variable) {}
   Value eval(Evaluation& evaluation) const override {
     evaluation.charge(1);
-    return placed(evaluation.variable(variable_));
+    return placed(evaluation.readable(evaluation.variable(variable_)));
   }
 
  private:
@@ -69,8 +69,9 @@ class SelectNode final : public Node {
     const Value operand = operand_->eval(evaluation);
     if (operand.is_error()) return operand;
     if (mode_ == SelectMode::kHas) return Value::of_bool(has_field(operand, field_));
-    return placed(mode_ == SelectMode::kOptional ? select_optional(evaluation, operand, field_)
-                                                 : select_field(evaluation, operand, field_));
+    return placed(evaluation.readable(mode_ == SelectMode::kOptional
+                                          ? select_optional(evaluation, operand, field_)
+                                          : select_field(evaluation, operand, field_)));
   }
 
  private:
@@ -111,7 +112,7 @@ class PathNode final : public Node {
         return at;
       }
     }
-    return has_ ? Value::of_bool(has_field(at, steps_[n].field)) : at;
+    return has_ ? Value::of_bool(has_field(at, steps_[n].field)) : evaluation.readable(at);
   }
 
  private:
@@ -144,7 +145,7 @@ class IndexNode final : public Node {
       const Value args[] = {operand, key};
       return placed(describe_overload(evaluation, optional_ ? "[?]" : "[]", args, 2));
     }
-    return placed(result);
+    return placed(evaluation.readable(result));
   }
 
  private:

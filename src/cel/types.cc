@@ -25,6 +25,8 @@ constexpr Named kNames[] = {
     {"any", TypeKind::kDyn},
     {"google.protobuf.Any", TypeKind::kDyn},
     {"google.protobuf.Value", TypeKind::kDyn},
+    {"google.protobuf.Struct", TypeKind::kDyn},
+    {"google.protobuf.ListValue", TypeKind::kDyn},
     {"null", TypeKind::kNull},
     {"null_type", TypeKind::kNull},
     {"bool", TypeKind::kBool},
@@ -103,6 +105,8 @@ class Reader {
       return make_optional(arena_, count == 1 ? params[0] : dyn);
     }
     if (name == "type" && count == 1) return simple_type(TypeKind::kType);
+    // A value or null: nothing that the checker could say about it.
+    if (name == "wrapper" && count == 1) return simple_type(TypeKind::kDyn);
     if (count != 0) return nullptr;
     if (parameters_ && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
       return arena_.make<Type>(Type{.kind = TypeKind::kParameter,

@@ -30,7 +30,9 @@ Value Value::of_json(json::View view) {
         case json::Number::Kind::kUint:
           return of_uint(number.u);
         default:
-          return of_double(number.d);
+          v = of_double(number.d);
+          v.json = number.kind == json::Number::Kind::kOutOfRange;
+          return v;
       }
     }
     case Type::kString:

@@ -59,7 +59,8 @@ struct Value {
   };
   std::uint32_t count = 0;  ///< bytes, elements or entries; timestamp, duration: nanoseconds
   Kind kind = Kind::kNull;
-  bool json = false;  ///< list, map: borrowed JSON
+  bool json =
+      false;  ///< list, map: borrowed JSON; double: a JSON number beyond the range of doubles
 
   Value() : i(0) {}
 
@@ -148,6 +149,8 @@ struct Value {
   /// Scalars are read, containers borrowed. A number beyond doubles becomes an infinity with
   /// `out_of_range` set.
   static Value of_json(base::json::View view);
+  /// True for a JSON number that no double can hold: reading it ends the evaluation (spec: E-35).
+  [[nodiscard]] bool out_of_range() const { return kind == Kind::kDouble && json; }
 };
 static_assert(sizeof(Value) == 16);
 
