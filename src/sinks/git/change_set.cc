@@ -16,6 +16,7 @@ namespace {
 using What = ExportReport::Change::What;
 
 constexpr std::size_t kMostReadToRecognise = 4U << 20U;
+constexpr std::size_t kMostOfHead = 4096;  // the export time stands before that
 
 class Builder {
  public:
@@ -81,6 +82,7 @@ class Builder {
       known_[i] = true;
       return {};
     }
+    if (spec_.mode != LayoutMode::kSplit) return {};
     const auto index = document_path(exp, spec_, spec_.index_template, exp.inventory.name);
     if (!index.has_value()) return {};
     KL_ASSIGN(const auto listed, text(*index));
@@ -208,8 +210,8 @@ class Builder {
     KL_TRY(context_.check());
     KL_ASSIGN(const auto old, tree_.file(file.path));
     if (old && file.timed) {
-      KL_ASSIGN(const auto old_text, store_.blob(*old));
-      if (const auto time = exported_at_of(old_text)) {
+      KL_ASSIGN(const auto old_head, store_.blob(*old, kMostOfHead));
+      if (const auto time = exported_at_of(old_head)) {
         KL_ASSIGN(const auto same_time, pieces(file, time));
         if (hash_object(ObjectType::kBlob, same_time) == *old) {
           return note(What::kUnchanged, file, same_time.size());

@@ -128,13 +128,13 @@ base::Result<std::vector<TreeEntry>> ObjectStore::tree(const Oid& oid) const {
   return out;
 }
 
-base::Result<std::string> ObjectStore::blob(const Oid& oid) const {
+base::Result<std::string> ObjectStore::blob(const Oid& oid, std::size_t most) const {
   const auto id = to_git(oid);
   git_odb_object* found = nullptr;
   if (git_odb_read(&found, impl_->odb.get(), &id) != 0) return damaged("read file");
   const OdbObject owner(found);
   return std::string(static_cast<const char*>(git_odb_object_data(found)),
-                     git_odb_object_size(found));
+                     std::min(most, git_odb_object_size(found)));
 }
 
 bool ObjectStore::exists(const Oid& oid) const {

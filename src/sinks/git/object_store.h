@@ -35,8 +35,8 @@ class ObjectStore {
   base::Result<> set_ref(const std::string& name, const Oid& oid);
   [[nodiscard]] base::Result<Oid> tree_of_commit(const Oid& commit) const;
   [[nodiscard]] base::Result<std::vector<TreeEntry>> tree(const Oid& oid) const;
-  /// Whole content of a blob.
-  [[nodiscard]] base::Result<std::string> blob(const Oid& oid) const;
+  /// Content of a blob, or its first bytes.
+  [[nodiscard]] base::Result<std::string> blob(const Oid& oid, std::size_t most = SIZE_MAX) const;
   [[nodiscard]] bool exists(const Oid& oid) const;
   /// Makes a finished pack file part of the repository.
   base::Result<> take_pack(const std::filesystem::path& pack);

@@ -40,6 +40,23 @@ std::string single(Format format, const json::Value& value) {
   return {};
 }
 
+std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last) {
+  if (first == 0 && last == rows.size()) return rows.checksum();
+  base::Sha256 hash;
+  hash.update("[");
+  bool comma = false;
+  std::string text;
+  (void)rows.for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
+    text = comma ? "," : "";
+    comma = true;
+    inventory::append_row_json(text, row);
+    hash.update(text);
+    return {};
+  });
+  hash.update("]");
+  return hash.finish_hex();
+}
+
 /// Rows [first, last) as a document, in pieces.
 base::Result<> write_rows(const inventory::RowSet& rows, std::size_t first, std::size_t last,
                           Format format, const ChunkFn& out) {
@@ -64,23 +81,6 @@ base::Result<> write_rows(const inventory::RowSet& rows, std::size_t first, std:
   };
   KL_TRY(rows.for_range(first, last, add));
   return piece.empty() ? base::Result<>() : out(piece);
-}
-
-std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last) {
-  if (first == 0 && last == rows.size()) return rows.checksum();
-  base::Sha256 hash;
-  hash.update("[");
-  bool comma = false;
-  std::string text;
-  (void)rows.for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
-    text = comma ? "," : "";
-    comma = true;
-    inventory::append_row_json(text, row);
-    hash.update(text);
-    return {};
-  });
-  hash.update("]");
-  return hash.finish_hex();
 }
 
 /// The rest of emission for one export.
@@ -108,16 +108,16 @@ class Emitter {
     file.timed = spec_.format == Format::kJson;
     file.write = [this, part, begin = first, end = last](const ChunkFn& out,
                                                          base::WallTime at) -> base::Result<> {
-      if (spec_.format != Format::kJson)
+      if (spec_.format != Format::kJson) {
         return write_rows(*exp_.rows, begin, end, spec_.format, out);
+      }
       inventory::EnvelopeMeta meta;
       meta.generation = exp_.generation;
       meta.exported_at = at;
       meta.cluster = exp_.cluster;
-      if (out_.parts.size() > 1) {
-        meta.part_index = static_cast<std::uint32_t>(part + 1);
-        meta.part_total = static_cast<std::uint32_t>(out_.parts.size());
-      }
+      if (out_.parts.size() == 1) return inventory::stream_envelope(*exp_.rows, meta, out);
+      meta.part_index = static_cast<std::uint32_t>(part + 1);
+      meta.part_total = static_cast<std::uint32_t>(out_.parts.size());
       return out(inventory::envelope_json(*exp_.rows, begin, end, meta));
     };
     return file;
