@@ -1,6 +1,9 @@
 // Cost, memory and size of results (spec: E-11), conversion to JSON (spec: extraction 4).
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 #include "base/json/write.h"
 #include "cel/cel.h"
 #include "cel/test_support.h"
@@ -201,6 +204,33 @@ TEST(CelProgram, ConditionsMustBeBool) {
   EXPECT_EQ(condition("object.a == 2"), "false");
   EXPECT_EQ(condition("object.a"), "the condition must be bool, not int");
   EXPECT_EQ(condition("object.b"), "no such key: 'b' (line 1, column 8)");
+}
+
+TEST(CelProgram, ThreadsShareIt) {
+  const auto program = Program::compile(
+      "object.l.filter(x, x > 1).map(x, string(x) + '/' + "
+      "'a,b'.split(',')[0]).join('-').find('[0-9]+/a') + "
+      "string(timestamp(0).getHours('Europe/Berlin')) + string(object.zz)",
+      environment_with_object());
+  const auto fine =
+      Program::compile("object.l.map(x, x * 2).filter(x, 'a2'.matches('[a-z]' + string(x)))",
+                       environment_with_object());
+  ASSERT_TRUE(program.has_value() && fine.has_value());
+  const auto document = json::Document::parse(R"({"l":[1,2,3]})");
+  std::atomic<int> right = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int n = 0; n < 4; ++n) {
+      threads.emplace_back([&] {
+        for (int round = 0; round < 50; ++round) {
+          const auto failed = program->evaluate({{"object", document->root()}});
+          const auto result = fine->evaluate({{"object", document->root()}});
+          if (!failed && result && json::canonical(*result->value) == "[2]") ++right;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(right, 200);
 }
 
 TEST(CelProgram, MissingBindingsAreErrorsOnlyWhenUsed) {
