@@ -1,6 +1,7 @@
 #include "pipeline/cli.h"
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,18 @@ std::map<std::string, std::string> environment() {
   return env;
 }
 
+/// Pages of lists come and go by the megabyte: they are given back to the system instead of
+/// widening the heap, and few arenas hold what threads free for each other.
+void keep_heap_small() {
+#ifdef __GLIBC__
+  constexpr int kOwnMapping = 256 << 10;
+  constexpr int kArenas = 2;
+  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
+  mallopt(M_TRIM_THRESHOLD, 2 * kOwnMapping);
+  mallopt(M_ARENA_MAX, kArenas);
+#endif
+}
+
 }  // namespace
 
 int run_program(const Invocation& invocation) {
@@ -105,6 +118,7 @@ int run_program(const Invocation& invocation) {
 
 int main(int argc, char** argv) {
   try {
+    keep_heap_small();
     const base::SystemClock clock;
     const SignalWatch signals;
     Invocation invocation;

@@ -203,7 +203,7 @@ base::Result<> CollectRun::open_outputs() {
 ContextResult CollectRun::collect_from_cluster(const std::string& name) {
   ContextResult failed;
   failed.context = name;
-  failed.cluster = clusters_[name];
+  failed.cluster = clusters_.at(name);
   auto resolved = kubeconfig_->resolve(name);
   if (!resolved) {
     failed.error = resolved.error();

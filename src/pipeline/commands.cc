@@ -18,6 +18,7 @@ const std::vector<Command>& commands() {
       {"extract", "Try a profile on objects", run_extract_command},
       {"query", "SQL over an inventory in SQLite", run_query_command},
       {"diff", "What changed between two inventories", run_diff_command},
+      {"cel", "Evaluate a CEL expression", run_cel_command},
       {"crds", "Print the CustomResourceDefinitions", run_crds},
       {"completion", "Print a completion script for bash, zsh, fish or powershell", run_completion},
       {"__complete", "", run_complete_words},

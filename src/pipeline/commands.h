@@ -27,6 +27,7 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
 int run_extract_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_query_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_diff_command(const Invocation& invocation, const std::vector<std::string>& args);
+int run_cel_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_completion(const Invocation& invocation, const std::vector<std::string>& args);
 /// Words for the shell's completion, a line each; never fails (spec: pipeline 15).
 int run_complete_words(const Invocation& invocation, const std::vector<std::string>& args);

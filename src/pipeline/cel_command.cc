@@ -1,0 +1,79 @@
+// `kollect cel`: one expression, or batches of them.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "base/files.h"
+#include "base/json/write.h"
+#include "base/yaml/read.h"
+#include "cel/batch.h"
+#include "cel/cel.h"
+#include "pipeline/commands.h"
+#include "pipeline/flags.h"
+
+namespace kollect::pipeline {
+namespace {
+
+/// Answers line by line, so that a driver may wait for each answer.
+int run_batch(const Invocation& invocation) {
+  std::string line;
+  std::array<char, 1U << 16U> buffer{};
+  const auto answer = [&] {
+    fmt::print(invocation.out, "{}\n", cel::run_batch_line(line));
+    std::fflush(invocation.out);
+    line.clear();
+  };
+  while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), invocation.in) != nullptr) {
+    line += buffer.data();
+    if (!line.ends_with('\n')) continue;
+    line.pop_back();
+    if (!line.empty()) answer();
+  }
+  if (!line.empty()) answer();
+  return kExitOk;
+}
+
+base::Result<std::string> evaluate(const std::string& expression, const std::string& object_file) {
+  cel::Environment environment;
+  environment.variables = {{.name = "object", .type = "dyn"}};
+  auto program = cel::Program::compile(expression, environment);
+  if (!program) return base::configuration(program.error().message);
+  base::json::Value object;
+  if (!object_file.empty()) {
+    KL_ASSIGN(const std::string text, base::read_file(object_file));
+    KL_ASSIGN(object, base::yaml::read_one(text));
+  }
+  const auto document = base::json::Document::from_value(object);
+  auto outcome = program->evaluate({{.name = "object", .value = document.root()}});
+  if (!outcome) return base::terminal(outcome.error().message);
+  return outcome->value ? base::json::compact(*outcome->value) : std::string();
+}
+
+}  // namespace
+
+int run_cel_command(const Invocation& invocation, const std::vector<std::string>& args) {
+  std::string expression;
+  std::string object_file;
+  bool batch = false;
+  CLI::App app("Evaluates a CEL expression and prints its value as JSON.", "cel");
+  app.add_option("expression", expression, "Expression, without the prefix cel:");
+  add_flag_value(app, "--object", object_file, "YAML or JSON file that `object` stands for");
+  app.add_flag("--batch", batch,
+               "Expressions from stdin, a JSON object per line; an answer per line on stdout");
+  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (batch != expression.empty()) {
+    fmt::print(invocation.err, "{} cel: give either an expression or --batch\n",
+               invocation.program);
+    return kExitFailed;
+  }
+  if (batch) return invocation.exit_code(run_batch(invocation));
+  const auto value = evaluate(expression, object_file);
+  if (!value) {
+    fmt::print(invocation.err, "{} cel: {}\n", invocation.program, value.error().message);
+    return value.error().kind == base::ErrorKind::kTerminal ? kExitPartial : kExitFailed;
+  }
+  if (!value->empty()) fmt::print(invocation.out, "{}\n", *value);
+  return kExitOk;
+}
+
+}  // namespace kollect::pipeline
