@@ -1,5 +1,7 @@
 #include "http/engine.h"
 
+#include <csignal>
+
 namespace kollect::http {
 
 namespace {
@@ -7,6 +9,15 @@ namespace {
 // curl wants one initialisation per process before its first use.
 void init_curl_once() {
   [[maybe_unused]] static const CURLcode done = curl_global_init(CURL_GLOBAL_ALL);
+}
+
+/// curl is told not to touch signals (CURLOPT_NOSIGNAL), so a peer that closes a TLS connection
+/// must not raise SIGPIPE on this thread; whatever the process does with it.
+void block_broken_pipe_signal() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
 }
 
 constexpr base::Duration kLongestWait = std::chrono::seconds(1);
@@ -40,6 +51,7 @@ void Engine::submit(std::unique_ptr<Transfer> transfer) {
 }
 
 void Engine::run() {
+  block_broken_pipe_signal();
   while (take_submissions()) {
     int running = 0;
     curl_multi_perform(multi_.get(), &running);

@@ -115,6 +115,7 @@ inline Export plain_export(const inventory::RowSet& rows, const std::string& nam
 /// All files below a folder by relative path; hidden folders (.git) left out.
 inline std::map<std::string, std::string> files_below(const std::filesystem::path& folder) {
   std::map<std::string, std::string> out;
+  if (!std::filesystem::exists(folder)) return out;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     out[entry.path().lexically_relative(folder).string()] = read_text(entry.path());

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/process.h"
+#include "base/strings.h"
 #include "sinks/factory.h"
 #include "sinks/testing.h"
 
