@@ -11,7 +11,7 @@ namespace {
 class Stream {
  public:
   explicit Stream(std::string_view content = {}) : file_(std::tmpfile()) {
-    std::fwrite(content.data(), 1, content.size(), file_);
+    if (!content.empty()) std::fwrite(content.data(), 1, content.size(), file_);
     std::rewind(file_);
   }
   ~Stream() { std::fclose(file_); }
