@@ -31,7 +31,8 @@ Number read_number(std::string_view text) {
   Number n;
   const char* first = text.data();
   const char* last = first + text.size();
-  if (text.find_first_of(".eE") == std::string_view::npos) {
+  // "-0" is what a negative zero double is written as: it has to come back as one.
+  if (text != "-0" && text.find_first_of(".eE") == std::string_view::npos) {
     if (std::from_chars(first, last, n.i).ec == std::errc()) return n;
     if (std::from_chars(first, last, n.u).ec == std::errc()) {
       n.kind = Number::Kind::kUint;

@@ -134,6 +134,14 @@ TEST(Write, Doubles) {
   EXPECT_EQ(text(5e-324), "5e-324");
 }
 
+TEST(Write, CanonicalTextIsAFixedPoint) {
+  const char* text = R"([-0.0,-0,1e400,-1e400,18446744073709551616])";
+  const std::string once = round_trip(text);
+  EXPECT_EQ(once, "[-0,-0,1e999,-1e999,18446744073709552000]");
+  EXPECT_EQ(round_trip(once), once);
+  EXPECT_EQ(canonical(to_value(Document::parse(text)->root())), once);
+}
+
 TEST(Write, Strings) {
   auto text = [](std::string_view s) {
     std::string out;

@@ -267,6 +267,11 @@ void append_string(std::string& out, std::string_view text) {
 }
 
 void append_double(std::string& out, double value) {
+  if (!std::isfinite(value)) {
+    // Never in rows (extraction refuses it); here it stays JSON that reads back as beyond doubles.
+    out += value < 0 ? "-1e999" : "1e999";
+    return;
+  }
   if (value == 0) {
     out += std::signbit(value) ? "-0" : "0";
     return;
@@ -275,10 +280,6 @@ void append_double(std::string& out, double value) {
   auto [end, ec] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                  std::chars_format::scientific);
   std::string_view text(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
-  if (!std::isfinite(value)) {
-    out += text;
-    return;
-  }
   if (text.front() == '-') {
     out += '-';
     text.remove_prefix(1);
@@ -309,13 +310,11 @@ void append_number(std::string& out, std::string_view json_number_text) {
   const Number n = read_number(json_number_text);
   switch (n.kind) {
     case Number::Kind::kInt:
-      out += json_number_text == "-0" ? "0" : json_number_text;
-      break;
     case Number::Kind::kUint:
-    case Number::Kind::kOutOfRange:
       out += json_number_text;
       break;
     case Number::Kind::kDouble:
+    case Number::Kind::kOutOfRange:
       append_double(out, n.d);
   }
 }
