@@ -49,7 +49,11 @@ std::string part_path(std::string_view path, std::size_t index, std::size_t tota
   const auto slash = path.rfind('/');
   const auto file_at = slash == std::string_view::npos ? 0 : slash + 1;
   auto dot = path.rfind('.');
-  if (dot == std::string_view::npos || dot <= file_at) dot = path.size();
+  // A dot with a long text behind it is part of the name: a cut must have something to cut.
+  constexpr std::size_t kMostInExtension = 32;
+  if (dot == std::string_view::npos || dot <= file_at || path.size() - dot > kMostInExtension) {
+    dot = path.size();
+  }
   const auto suffix = part_name({}, index, total) + std::string(path.substr(dot));
   const auto stem =
       base::cut_utf8(path.substr(file_at, dot - file_at),
