@@ -15,7 +15,7 @@ namespace kollect::sinks {
 
 namespace {
 
-// One writer at a time (see lock()), so one name does; a left-over of a killed run is overwritten.
+// One writer at a time (see lock()), so one name does; a left-over of a killed run is removed.
 constexpr const char* kTemporary = ".kollect-tmp";
 
 bool is_refused_link(int error_number) {
@@ -164,6 +164,8 @@ base::Result<> Folder::lock(const base::Context& context, base::Duration patienc
     KL_TRY(context.check());
     return base::retryable(fmt::format("another run is writing into {}", root_.string()), "busy");
   }
+  // What a killed run left half-written goes even when this run finds nothing to write.
+  ::unlinkat(fd_.get(), kTemporary, 0);
   return {};
 }
 
