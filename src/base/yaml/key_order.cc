@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/yaml/digits.h"
 #include "base/yaml/style.h"
 
 namespace kollect::base::yaml {
@@ -15,18 +16,6 @@ using json::View;
 
 /// More members than this are merged, not inserted one by one.
 constexpr std::size_t kInsertionLimit = 256;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::size_t count_digits(std::string_view text, std::size_t at) {
-  std::size_t end = at;
-  while (end < text.size() && is_digit(text[end])) {
-    ++end;
-  }
-  return end - at;
-}
 
 /// The decimal number at `at`: its value as digits without leading zeros.
 std::string_view significant_digits(std::string_view text, std::size_t at) {

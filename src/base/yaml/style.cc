@@ -4,21 +4,11 @@
 #include <array>
 #include <string>
 
+#include "base/yaml/digits.h"
+
 namespace kollect::base::yaml {
 
 namespace {
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-std::size_t count_digits(std::string_view text, std::size_t at) {
-  std::size_t end = at;
-  while (end < text.size() && is_digit(text[end])) {
-    ++end;
-  }
-  return end - at;
-}
 
 /// Words that stand for null, a boolean, infinity or no number. "=" and "<<" have a meaning of
 /// their own in YAML 1.1 (K-4).
