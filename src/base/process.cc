@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <expected>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -12,8 +13,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <poll.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -103,39 +105,96 @@ Result<std::string> find_program(const Command& command) {
                                join(command.search_path, ":")));
 }
 
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  posix_spawn_file_actions_t* actions() { return &actions_; }
-  posix_spawnattr_t* attributes() { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
+/// What the new process needs between fork and exec, made ready before: in there only
+/// async-signal-safe calls are allowed (POSIX.1-2017, 2.4.3), so no memory is taken.
+struct Start {
+  const char* program = nullptr;
+  char* const* words = nullptr;
+  char* const* variables = nullptr;
+  const char* folder = nullptr;  ///< null: stay
+  int in = -1;                   ///< -1: /dev/null
+  int out = -1;
+  int err = -1;
+  int report = -1;  ///< gets errno when the program cannot be started; closed by exec
+  bool keep_in = false;
+  bool own_group = true;
+  pid_t parent = 0;
 };
 
-void set_signals_and_group(posix_spawnattr_t* attributes, bool own_group) {
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(attributes, &none);
-  posix_spawnattr_setsigdefault(attributes, &all);
-  unsigned flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
-  if (own_group) {
-    posix_spawnattr_setpgroup(attributes, 0);
-    flags |= POSIX_SPAWN_SETPGROUP;
+bool set_streams(const Start& start) {
+  int in = start.in;
+  if (!start.keep_in && in < 0) {
+    in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   }
-  posix_spawnattr_setflags(attributes, static_cast<short>(flags));
+  // Copies above 2 first: a descriptor of ours may sit on 0, 1 or 2 when the caller has none there.
+  const int out = ::fcntl(start.out, F_DUPFD_CLOEXEC, 3);
+  const int err = ::fcntl(start.err, F_DUPFD_CLOEXEC, 3);
+  if (out < 0 || err < 0 || (!start.keep_in && (in < 0 || ::dup2(in, 0) < 0))) {
+    return false;
+  }
+  return ::dup2(out, 1) >= 0 && ::dup2(err, 2) >= 0;
+}
+
+/// In the new process. Ends it when the program cannot be started.
+[[noreturn]] void become(const Start& start) {
+  // A program of ours must not go on when we are killed: a push that nobody waits for could come
+  // after the next run's. SIGTERM, so that git takes its lock files and helpers with it. The signal
+  // is sent when the thread ends that started the program; run() keeps it waiting until the end.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) {
+    ::sigaction(number, &action, nullptr);  // those that cannot be set refuse, which is fine
+  }
+  const bool ready = ::getppid() == start.parent && (!start.own_group || ::setpgid(0, 0) == 0) &&
+                     set_streams(start) && (start.folder == nullptr || ::chdir(start.folder) == 0);
+  if (ready) {
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+    ::execve(start.program, start.words, start.variables);
+  }
+  const int code = errno;
+  [[maybe_unused]] const ssize_t told = ::write(start.report, &code, sizeof code);
+  ::_exit(127);
+}
+
+/// Starts the program; gives its process id, or the errno of the step that failed.
+std::expected<pid_t, int> start_program(Start& start) {
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) {
+    return std::unexpected(errno);
+  }
+  const Descriptor reading(report[0]);
+  Descriptor writing(report[1]);
+  start.report = writing.get();
+  start.parent = ::getpid();
+  // No handler of ours may run in the new process before it has its own dispositions.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    become(start);
+  }
+  const int fork_code = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    return std::unexpected(fork_code);
+  }
+  writing.reset();
+  int code = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(reading.get(), &code, sizeof code);
+  } while (count < 0 && errno == EINTR);
+  if (count == 0) {
+    return pid;  // exec has closed the other end
+  }
+  ::waitpid(pid, nullptr, 0);
+  return std::unexpected(count > 0 ? code : EIO);
 }
 
 /// The running program with our ends of its streams. Destroyed while it runs: killed and reaped.
@@ -155,8 +214,6 @@ class Child {
   Result<CommandResult> finish(const Context& context);
 
  private:
-  void set_streams(posix_spawn_file_actions_t* actions, const Pair& out, const Pair& err,
-                   const Pair& in) const;
   /// Moves what can be moved, waiting at most `wait`.
   void pump(std::chrono::milliseconds wait);
   void read_into(Descriptor& from, std::string& to, std::size_t keep);
@@ -177,18 +234,6 @@ class Child {
   std::optional<int> status_;
   CommandResult result_;
 };
-
-void Child::set_streams(posix_spawn_file_actions_t* actions, const Pair& out, const Pair& err,
-                        const Pair& in) const {
-  if (in.theirs.open()) {
-    posix_spawn_file_actions_adddup2(actions, in.theirs.get(), 0);
-  } else if (!command_.inherit_stdin) {
-    posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
-  }
-  posix_spawn_file_actions_adddup2(actions, out.theirs.get(), 1);
-  posix_spawn_file_actions_adddup2(actions, err.theirs.get(), 2);
-  posix_spawn_file_actions_addclosefrom_np(actions, 3);
-}
 
 Result<> Child::start() {
   KL_ASSIGN(const std::string program, find_program(command_));
@@ -218,21 +263,25 @@ Result<> Child::start() {
     list.push_back(nullptr);
     return list;
   };
-  SpawnSettings settings;
-  if (!command_.working_dir.empty()) {
-    posix_spawn_file_actions_addchdir_np(settings.actions(), command_.working_dir.c_str());
-  }
-  set_streams(settings.actions(), out, err, in);
+  std::vector<char*> word_list = pointers(words);
+  std::vector<char*> variable_list = pointers(variables);
   // A program that asks at the terminal must stay in the terminal's group.
   own_group_ = !command_.inherit_stdin;
-  set_signals_and_group(settings.attributes(), own_group_);
-  const int code = ::posix_spawn(&pid_, program.c_str(), settings.actions(), settings.attributes(),
-                                 pointers(words).data(), pointers(variables).data());
-  if (code != 0) {
-    pid_ = -1;
-    const std::string message = fmt::format("cannot run {}: {}", program, cause(code));
-    return code == ENOENT ? not_found(message) : terminal(message);
+  Start start{.program = program.c_str(),
+              .words = word_list.data(),
+              .variables = variable_list.data(),
+              .folder = command_.working_dir.empty() ? nullptr : command_.working_dir.c_str(),
+              .in = in.theirs.get(),
+              .out = out.theirs.get(),
+              .err = err.theirs.get(),
+              .keep_in = command_.inherit_stdin && !in.theirs.open(),
+              .own_group = own_group_};
+  const auto started = start_program(start);
+  if (!started) {
+    const std::string message = fmt::format("cannot run {}: {}", program, cause(started.error()));
+    return started.error() == ENOENT ? not_found(message) : terminal(message);
   }
+  pid_ = *started;
   out_ = std::move(out.ours);
   err_ = std::move(err.ours);
   in_ = std::move(in.ours);

@@ -31,8 +31,8 @@ struct CommandResult {
 };
 
 /// Runs to the end or to the context's deadline; then the whole process group gets SIGTERM and, two
-/// seconds later, SIGKILL. Errors: not_found (no such program), cancelled, terminal. A non-zero
-/// exit code is not an error here.
+/// seconds later, SIGKILL. When this process is killed meanwhile, the program gets SIGTERM. Errors:
+/// not_found (no such program), cancelled, terminal. A non-zero exit code is not an error here.
 Result<CommandResult> run(const Context& context, const Command& command);
 
 }  // namespace kollect::base

@@ -1,10 +1,14 @@
 #include "base/process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <filesystem>
 #include <thread>
 #include <utility>
 
@@ -105,6 +109,63 @@ TEST(Process, DeadlineEndsTheWholeGroup) {
   }
   const auto state = read_file("/proc/" + std::to_string(id) + "/stat");
   EXPECT_FALSE(state.has_value());
+}
+
+/// True while the process runs; one that only waits to be collected does not.
+bool runs(pid_t id) {
+  const auto state = read_file("/proc/" + std::to_string(id) + "/stat");
+  return state.has_value() && state->find(") Z ") == std::string::npos;
+}
+
+TEST(Process, ProgramsEndWhenTheirParentIsKilled) {
+  const auto dir = TempDir::create();
+  const std::string pid_file = (dir->path() / "pid").string();
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    (void)run(Context::background(), shell("echo $$ > " + pid_file + ".new; mv " + pid_file +
+                                           ".new " + pid_file + "; exec sleep 3600"));
+    ::_exit(0);
+  }
+  while (!std::filesystem::exists(pid_file)) {
+    std::this_thread::yield();
+  }
+  const pid_t program = std::stoi(*read_file(pid_file));
+  EXPECT_TRUE(runs(program));
+  ::kill(parent, SIGKILL);
+  ::waitpid(parent, nullptr, 0);
+  while (runs(program)) {  // the test's own time limit ends this
+    std::this_thread::yield();
+  }
+}
+
+TEST(Process, SignalsAndDescriptorsAreFresh) {
+  // What this process blocks, ignores and has open is none of the program's business.
+  sigset_t blocked;
+  sigset_t before;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &blocked, &before);
+  const auto handler = std::signal(SIGUSR2, SIG_IGN);
+  const int open = ::open("/dev/null", O_RDONLY);
+  const auto result = must_run(shell("grep -E '^Sig(Blk|Ign):' /proc/self/status; ls /proc/$$/fd"));
+  ::close(open);
+  (void)std::signal(SIGUSR2, handler);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  EXPECT_EQ(result.out, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n0\n1\n2\n");
+}
+
+TEST(Process, WhatCannotBeExecutedIsSaid) {
+  const auto dir = TempDir::create();
+  const auto file = dir->path() / "no-program";
+  ASSERT_TRUE(write_file_atomic(file,
+                                "\x7f"
+                                "ELF nothing"));
+  std::filesystem::permissions(file, std::filesystem::perms(0755));
+  Command command;
+  command.program = file.string();
+  const auto result = run(Context::background(), command);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(result.error().message, "cannot run " + file.string() + ": Exec format error");
 }
 
 TEST(Process, CancelStops) {

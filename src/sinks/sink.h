@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "inventory/envelope.h"
 #include "inventory/row_set.h"
+#include "inventory/row_store.h"
 
 namespace kollect::sinks {
 
@@ -31,12 +32,26 @@ struct Export {
   const inventory::RowSet* rows = nullptr;  ///< sealed; borrowed for the call
   std::int64_t generation = 0;
   base::WallTime exported_at{};
-  std::string cluster;  ///< effective cluster name: sink's spec.cluster, else the run's; may be empty
-  /// Profiles of the inventory's targets export whole objects under this key (K-5); none: decided by the rows.
+  std::string
+      cluster;  ///< effective cluster name: sink's spec.cluster, else the run's; may be empty
+  /// Profiles of the inventory's targets export whole objects under this key (K-5); none: decided
+  /// by the rows.
   std::optional<std::string> resource_key;
   std::size_t max_bytes = 1572864;  ///< ceiling of a document; 0: no ceiling
   /// Objects of these namespaces could not be read: what the sink holds of them stays (P-9).
   std::vector<std::string> keep_namespaces;
+  /// The same for targets of the inventory that never gave a complete list.
+  std::vector<std::string> keep_targets;
+};
+
+/// One pass of a running operator over one inventory.
+struct Pass {
+  Export head;  ///< everything but `rows`, which is null
+  const inventory::Snapshot* rows = nullptr;
+  /// What differs from the state that this backend has confirmed; null: that state is not known (a
+  /// start, a changed sink, an error), so the backend compares with what it holds, writes only
+  /// differences and removes what is gone.
+  const inventory::ChangeSet* changes = nullptr;
 };
 
 /// What an export did.
@@ -56,13 +71,15 @@ struct ExportReport {
   std::vector<Change> changes;
 };
 
-/// A constructed backend. export_all is one unit: one commit, one transaction (L-64, K-9). Called by one thread at a
-/// time.
+/// A constructed backend. export_all is one unit: one commit, one transaction (L-64, K-9). Called
+/// by one thread at a time.
 class Sink {
  public:
   virtual ~Sink() = default;
-  /// Writes all exports of one run (one cluster). With `dry_run` nothing is written and the report tells what would be.
-  virtual base::Result<ExportReport> export_all(const base::Context& context, const std::vector<Export>& exports,
+  /// Writes all exports of one run (one cluster). With `dry_run` nothing is written and the report
+  /// tells what would be.
+  virtual base::Result<ExportReport> export_all(const base::Context& context,
+                                                const std::vector<Export>& exports,
                                                 bool dry_run) = 0;
   /// Connects without side effects (spec: sinks 16.1).
   virtual base::Result<> probe(const base::Context& context) = 0;

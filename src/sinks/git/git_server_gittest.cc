@@ -385,15 +385,8 @@ TEST_F(GitServers, KilledDuringFetchOrPushTheNextRunEndsRight) {
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
     const auto rows = pod(fmt::format("truth-{}", round));
-    const auto right = [&] {
-      return show("inventory/x/t.yaml").find(fmt::format("v: truth-{}\n", round)) !=
-             std::string::npos;
-    };
     must_run({plain_export(rows)});
-    // A git program of the killed run may live on and push once more: the run after that puts it
-    // right.
-    for (int again = 0; again < 5 && !right(); ++again) must_run({plain_export(rows)});
-    ASSERT_TRUE(right()) << round;
+    ASSERT_THAT(show("inventory/x/t.yaml"), HasSubstr(fmt::format("v: truth-{}\n", round)));
   }
   in_repo({"fsck", "--strict"});
 }
