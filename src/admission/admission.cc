@@ -52,9 +52,12 @@ void judge(Verdict& verdict, Findings& findings, const Value& object, Rules<T> r
   auto decoded = api::decode<T>(object);
   if (!decoded.has_value()) {
     verdict.stage = Verdict::Stage::kDecode;
-    std::string path = decoded.error().message;
-    path = path.substr(0, path.find(':'));
-    verdict.errors.push_back({path, "Invalid", decoded.error().message});
+    const std::string& text = decoded.error().message;
+    const std::size_t colon = text.find(": ");
+    verdict.errors.push_back(
+        colon == std::string::npos
+            ? FieldError{"", "Invalid", text}
+            : FieldError{text.substr(0, colon), "Invalid", text.substr(colon + 2)});
     return;
   }
   if (!decoded->metadata.deletion_timestamp.empty()) {

@@ -18,7 +18,7 @@ namespace kollect::kube {
 /// A file and where its values stand, for messages.
 struct ConfigSource {
   std::filesystem::path file;
-  std::map<std::string, base::yaml::Place> places;
+  base::yaml::Places places;
 };
 
 /// The body of a named entry ("cluster", "user", "context") with its origin.

@@ -46,8 +46,7 @@ class Loader {
       set_.problems.push_back(problem_at(manifest, error.path, error.message));
     }
     for (const std::string& warning : verdict.warnings) {
-      config_.warnings.push_back(
-          fmt::format("{}: {}: {}", manifest.where(), manifest.title(), warning));
+      config_.warnings.push_back(warning_at(manifest, warning).text());
     }
     if (verdict.stage != admission::Verdict::Stage::kAccept || !verdict.pruned.empty()) {
       return false;
@@ -74,8 +73,8 @@ class Loader {
 
   void warn_suspended(const Manifest& manifest, const std::optional<bool>& suspend) {
     if (!suspend.value_or(false)) return;
-    config_.warnings.push_back(fmt::format("{}: {}: suspend has no influence on a single run",
-                                           manifest.where("spec.suspend"), manifest.title()));
+    config_.warnings.push_back(
+        problem_at(manifest, "spec.suspend", "has no influence on a single run").text());
   }
 
   template <class T>
@@ -97,7 +96,7 @@ base::Result<> refuse_problems(std::vector<ManifestProblem> problems) {
   if (problems.empty()) return {};
   std::ranges::stable_sort(problems, {},
                            [](const ManifestProblem& p) { return std::tie(p.file, p.line); });
-  std::string text = problems.front().text();
+  std::string text = problems.front().one_line();
   if (problems.size() > 1) {
     text += fmt::format(" (and {} more, see kollect validate)", problems.size() - 1);
   }
@@ -131,25 +130,26 @@ base::Result<ProfileLookup> find_profile(const Config& config, const Manifest& t
     if (profile.manifest->ns == target.ns) return ProfileLookup{.profile = &profile, .warning = {}};
     elsewhere.push_back(&profile);
   }
-  const std::string at = fmt::format("{}: {}", target.where("spec.profileRef"), target.title());
+  const auto at_reference = [&target](std::string message) {
+    return problem_at(target, "spec.profileRef", std::move(message)).text();
+  };
   if (elsewhere.empty()) {
     std::vector<std::string> known;
     for (const auto& profile : config.profiles) known.push_back(profile.manifest->name);
     const auto near = base::near_names(name, known);
     return base::configuration(
-        fmt::format("{}: spec.profileRef: there is no profile \"{}\"{}", at, name,
-                    near.empty() ? "" : "; near names: " + base::join(near, ", ")));
+        at_reference(fmt::format("there is no profile \"{}\"{}", name,
+                                 near.empty() ? "" : "; near names: " + base::join(near, ", "))));
   }
   if (elsewhere.size() > 1) {
     return base::configuration(
-        fmt::format("{}: spec.profileRef: none of the {} profiles named \"{}\" is in namespace {}",
-                    at, elsewhere.size(), name, target.ns));
+        at_reference(fmt::format("none of the {} profiles named \"{}\" is in namespace {}",
+                                 elsewhere.size(), name, target.ns)));
   }
   return ProfileLookup{.profile = elsewhere.front(),
-                       .warning = fmt::format(
-                           "{}: profile \"{}\" is taken from namespace {}; a cluster would refuse "
-                           "that",
-                           at, name, elsewhere.front()->manifest->ns)};
+                       .warning = at_reference(fmt::format(
+                           "\"{}\" is taken from namespace {}; a cluster would refuse that", name,
+                           elsewhere.front()->manifest->ns))};
 }
 
 base::Result<const Loaded<api::Profile>*> find_cluster_profile(const Config& config,
@@ -158,9 +158,9 @@ base::Result<const Loaded<api::Profile>*> find_cluster_profile(const Config& con
   for (const Loaded<api::Profile>& profile : config.profiles) {
     if (profile.manifest->name == ref.name && profile.manifest->ns == ref.ns) return &profile;
   }
-  return base::configuration(fmt::format("{}: {}: spec.profileRef: there is no profile {}/{}",
-                                         target.where("spec.profileRef"), target.title(), ref.ns,
-                                         ref.name));
+  return base::configuration(problem_at(target, "spec.profileRef",
+                                        fmt::format("there is no profile {}/{}", ref.ns, ref.name))
+                                 .text());
 }
 
 }  // namespace kollect::pipeline

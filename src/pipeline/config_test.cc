@@ -57,15 +57,25 @@ TEST_F(ConfigFolder, OtherKindsAreSkippedWithAWarning) {
 
 TEST_F(ConfigFolder, ProblemsNameFileLineAndField) {
   program_.write("f/target.yaml", "kind: KollectTarget\nmetadata: {name: t}\n");
-  EXPECT_THAT(error(), HasSubstr("target.yaml:1: not a manifest"));
+  EXPECT_THAT(error(), HasSubstr("target.yaml:1:1: document 1: not a manifest"));
   program_.write("f/target.yaml", "apiVersion: kollect.dev/v1alpha1\nkind: KollectTarget\n");
   EXPECT_THAT(error(), HasSubstr("metadata.name"));
   program_.write("f/target.yaml", "a: b: c\n");
-  EXPECT_THAT(error(), HasSubstr("target.yaml:1: document 1, column"));
+  EXPECT_THAT(error(), HasSubstr("target.yaml:1:5: document 1: mapping values are"));
   program_.write("f/target.yaml", std::string(testing::kConfigMapTarget) + "  names: wrong\n");
   EXPECT_THAT(error(), HasSubstr("target.yaml:7: KollectTarget x/t: spec.names"));
   program_.write("f/target.yaml", std::string(testing::kConfigMapTarget) + "  one: 1\n  two: 2\n");
-  EXPECT_THAT(error(), HasSubstr("(and 1 more"));
+  EXPECT_THAT(error(), HasSubstr("(line 7, column 3) (and 1 more"));
+}
+
+// One line, also when `validate` shows a caret below.
+TEST_F(ConfigFolder, ProblemsOfExpressionsAreOneLine) {
+  program_.write("f/profile.yaml",
+                 base::replace_all(testing::kConfigMapProfile, "$.data.k", "'cel: object.data. '"));
+  EXPECT_THAT(error(), ::testing::MatchesRegex(
+                           ".*profile.yaml:7: KollectProfile x/cm: spec.attributes.0..path: .*"
+                           "\\(line 1, column 13; the field: line 7, column 15\\)"));
+  EXPECT_THAT(error(), ::testing::Not(HasSubstr("\n")));
 }
 
 TEST_F(ConfigFolder, MissingFolder) {

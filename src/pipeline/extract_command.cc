@@ -31,12 +31,11 @@ struct LoadedProfile {
 
 base::Result<LoadedProfile> decode_profile(Value manifest, const std::string& file,
                                            const std::string& prefix,
-                                           const std::map<std::string, base::yaml::Place>& places) {
-  const auto where = [&](const std::string& path) {
-    const auto found = places.find(path.starts_with(prefix) ? path.substr(prefix.size()) : path);
-    return found == places.end()
-               ? file
-               : fmt::format("{}:{}:{}", file, found->second.line, found->second.column);
+                                           const base::yaml::Places& places) {
+  const auto where = [&](std::string_view path) {
+    const base::yaml::Place* place = base::yaml::find_place(
+        places, path.starts_with(prefix) ? path.substr(prefix.size()) : path);
+    return place == nullptr ? file : fmt::format("{}:{}:{}", file, place->line, place->column);
   };
   LoadedProfile loaded;
   for (const auto& path : api::prune_and_default(kProfileKind, manifest)) {

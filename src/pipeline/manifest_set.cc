@@ -41,6 +41,35 @@ base::Result<std::vector<fs::path>> files_of(const std::string& path) {
   return files;
 }
 
+ManifestProblem document_problem(const std::string& file, std::uint32_t document,
+                                 base::yaml::Place place, std::string message) {
+  return {.file = file,
+          .document = document,
+          .line = place.line,
+          .column = place.column,
+          .kind = {},
+          .ns = {},
+          .name = {},
+          .path = {},
+          .message = std::move(message)};
+}
+
+/// Adds the field's place to a message: to the first line of one that shows a caret below, and
+/// into the parentheses of one that tells a place inside the field's text.
+std::string with_place(std::string message, std::uint32_t line, std::uint32_t column) {
+  const std::size_t end = std::min(message.find('\n'), message.size());
+  const std::string_view first = std::string_view(message).substr(0, end);
+  const std::string_view last = first.substr(std::min(first.rfind('('), first.size()));
+  const bool inside =
+      last.ends_with(')') && (last.starts_with("(line ") || last.starts_with("(position "));
+  if (inside) {
+    message.insert(end - 1, fmt::format("; the field: line {}, column {}", line, column));
+  } else {
+    message.insert(end, fmt::format(" (line {}, column {})", line, column));
+  }
+  return message;
+}
+
 /// Sorts one document into the set.
 class Sorter {
  public:
@@ -48,34 +77,26 @@ class Sorter {
 
   void take(base::yaml::Document&& document) {
     document_ = document.index;
-    start_line_ = document.start.line;
-    places_ = std::move(document.places);
+    start_ = document.start;
+    places_ = std::make_shared<const base::yaml::Places>(std::move(document.places));
     take_value(std::move(document.value), "");
   }
 
  private:
-  [[nodiscard]] ManifestProblem problem(std::string message, const std::string& prefix) const {
-    return {.file = file_,
-            .document = document_,
-            .line = line_at(prefix),
-            .kind = {},
-            .ns = {},
-            .name = {},
-            .path = {},
-            .message = std::move(message)};
-  }
-
-  [[nodiscard]] std::uint32_t line_at(const std::string& prefix) const {
-    if (prefix.empty()) return start_line_;
-    const auto it = places_.find(prefix.substr(0, prefix.size() - 1));
-    return it == places_.end() ? start_line_ : it->second.line;
+  /// Where the document begins, or the item of a List that `prefix` leads to. Column 0: not known.
+  [[nodiscard]] base::yaml::Place start_of(const std::string& prefix) const {
+    const base::yaml::Place* place =
+        prefix.empty() ? nullptr
+                       : base::yaml::find_place(*places_, prefix.substr(0, prefix.size() - 1));
+    return place == nullptr ? start_ : *place;
   }
 
   void take_value(Value&& value, const std::string& prefix) {
     const std::string kind(value.text("kind"));
     const std::string api_version(value.text("apiVersion"));
     if (!value.is_object() || kind.empty() || api_version.empty()) {
-      set_.problems.push_back(problem("not a manifest: it has no apiVersion or no kind", prefix));
+      set_.problems.push_back(document_problem(file_, document_, start_of(prefix),
+                                               "not a manifest: it has no apiVersion or no kind"));
       return;
     }
     const bool our_group = api_version.starts_with(std::string(api::kGroup) + "/");
@@ -89,7 +110,7 @@ class Sorter {
     if (api_version == "v1" && kind == "ConfigMap") home = &set_.config_maps;
     if (home == nullptr) {
       set_.warnings.push_back(fmt::format("{}:{}: {} ({}) is not used and was skipped", file_,
-                                          line_at(prefix), kind, api_version));
+                                          start_of(prefix).line, kind, api_version));
       return;
     }
     keep(*home, std::move(value), kind, prefix);
@@ -109,7 +130,7 @@ class Sorter {
     manifest.kind = kind;
     manifest.file = file_;
     manifest.document = document_;
-    manifest.line = line_at(prefix);
+    manifest.line = start_of(prefix).line;
     manifest.places = places_;
     manifest.prefix = prefix;
     manifest.value = std::move(value);
@@ -142,8 +163,8 @@ class Sorter {
   ManifestSet& set_;
   std::string file_;
   std::uint32_t document_ = 1;
-  std::uint32_t start_line_ = 1;
-  std::map<std::string, base::yaml::Place> places_;
+  base::yaml::Place start_;
+  std::shared_ptr<const base::yaml::Places> places_;
 };
 
 base::Result<> read_text(ManifestSet& set, const std::string& file, std::string_view text,
@@ -163,34 +184,19 @@ base::Result<> read_text(ManifestSet& set, const std::string& file, std::string_
         return {};
       },
       [&](const base::yaml::Problem& p) {
-        set.problems.push_back({.file = file,
-                                .document = p.document,
-                                .line = p.place.line,
-                                .kind = {},
-                                .ns = {},
-                                .name = {},
-                                .path = {},
-                                .message = fmt::format("document {}, column {}: {}", p.document,
-                                                       p.place.column, p.message)});
+        set.problems.push_back(document_problem(file, p.document, p.place, p.message));
       });
 }
 
 }  // namespace
 
-std::uint32_t Manifest::line_of(std::string_view path) const {
-  std::string at = prefix + std::string(path);
-  while (!at.empty()) {
-    if (at.back() == '.') at.pop_back();
-    if (const auto it = places.find(at); it != places.end()) return it->second.line;
-    const std::size_t cut = at.find_last_of(".[");
-    if (cut == std::string::npos) break;
-    at.resize(cut);
-  }
-  return line;
+const base::yaml::Place* Manifest::place_of(std::string_view path) const {
+  return places == nullptr ? nullptr : base::yaml::find_place(*places, prefix + std::string(path));
 }
 
 std::string Manifest::where(std::string_view path) const {
-  return fmt::format("{}:{}", file, path.empty() ? line : line_of(path));
+  const base::yaml::Place* place = path.empty() ? nullptr : place_of(path);
+  return fmt::format("{}:{}", file, place == nullptr ? line : place->line);
 }
 
 std::string Manifest::title() const {
@@ -198,9 +204,11 @@ std::string Manifest::title() const {
 }
 
 ManifestProblem problem_at(const Manifest& manifest, std::string path, std::string message) {
+  const base::yaml::Place* place = path.empty() ? nullptr : manifest.place_of(path);
   return {.file = manifest.file,
           .document = manifest.document,
-          .line = path.empty() ? manifest.line : manifest.line_of(path),
+          .line = place == nullptr ? manifest.line : place->line,
+          .column = place == nullptr ? 0 : place->column,
           .kind = manifest.kind,
           .ns = manifest.ns,
           .name = manifest.name,
@@ -208,13 +216,32 @@ ManifestProblem problem_at(const Manifest& manifest, std::string path, std::stri
           .message = std::move(message)};
 }
 
+ManifestProblem warning_at(const Manifest& manifest, const std::string& warning) {
+  const std::size_t colon = warning.find(": ");
+  const bool field = colon != std::string::npos && warning.find(' ') > colon;
+  return field ? problem_at(manifest, warning.substr(0, colon), warning.substr(colon + 2))
+               : problem_at(manifest, "", warning);
+}
+
 std::string ManifestProblem::text() const {
-  std::string out = line == 0 ? file : fmt::format("{}:{}", file, line);
-  if (!kind.empty()) {
-    out += fmt::format(": {} {}{}{}", kind, ns, ns.empty() || name.empty() ? "" : "/", name);
+  std::string out = file;
+  if (line != 0) out += fmt::format(":{}", line);
+  if (kind.empty()) {
+    if (column != 0) out += fmt::format(":{}", column);
+    if (document != 0) out += fmt::format(": document {}", document);
+    return out + ": " + message;
+  }
+  out += ": " + kind;
+  if (!ns.empty() || !name.empty()) {
+    out += fmt::format(" {}{}{}", ns, ns.empty() || name.empty() ? "" : "/", name);
   }
   if (!path.empty()) out += ": " + path;
-  return out + ": " + message;
+  return out + ": " + (column == 0 ? message : with_place(message, line, column));
+}
+
+std::string ManifestProblem::one_line() const {
+  std::string out = text();
+  return out.substr(0, out.find('\n'));
 }
 
 base::Result<ManifestSet> load_manifests(const std::vector<std::string>& paths,

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +24,13 @@ struct Manifest {
   std::string file;
   std::uint32_t document = 1;  ///< in the file, from 1
   std::uint32_t line = 1;      ///< where the manifest begins
-  std::map<std::string, base::yaml::Place> places;
+  /// Places in its document; shared by all items of a List.
+  std::shared_ptr<const base::yaml::Places> places;
   std::string prefix;  ///< path of the manifest in its document: "" or "items[3]."
 
-  /// Line of a field ("spec.attributes[2].path"), or of the nearest parent that was written.
-  [[nodiscard]] std::uint32_t line_of(std::string_view path) const;
+  /// Place of a field ("spec.attributes[2].path"), or of the nearest parent that was written;
+  /// nullptr when that is not known.
+  [[nodiscard]] const base::yaml::Place* place_of(std::string_view path) const;
   /// "folder/target.yaml:12"
   [[nodiscard]] std::string where(std::string_view path = {}) const;
   /// "KollectTarget x/t"
@@ -40,16 +42,23 @@ struct ManifestProblem {
   std::string file;
   std::uint32_t document = 0;  ///< 0: the whole file
   std::uint32_t line = 0;
-  std::string kind;
+  std::uint32_t column = 0;  ///< in characters, from 1; 0: not known
+  std::string kind;          ///< empty when the document is no manifest
   std::string ns;
   std::string name;
   std::string path;  ///< field, empty when the whole manifest is meant
   std::string message;
 
-  /// "file:line: kind namespace/name: path: message"; parts that are not known are left out.
+  /// Of manifests "file:line: kind namespace/name: path: message (line L, column C)", of documents
+  /// that are none "file:line:column: document N: message"; parts that are not known are left out.
+  /// A message of several lines shows what is wrong with a caret; it keeps them.
   [[nodiscard]] std::string text() const;
+  /// The same without what stands behind the first line of the message.
+  [[nodiscard]] std::string one_line() const;
 };
 ManifestProblem problem_at(const Manifest& manifest, std::string path, std::string message);
+/// The problem that a warning of admission ("spec.a[1].b: text", or text alone) stands for.
+ManifestProblem warning_at(const Manifest& manifest, const std::string& warning);
 
 /// What a folder holds. Deques: manifests stay where they are.
 struct ManifestSet {

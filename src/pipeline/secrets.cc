@@ -50,18 +50,20 @@ base::Result<const Manifest*> SecretStore::find(const std::deque<Manifest>& list
     if (manifest.ns == ns) return &manifest;
     elsewhere.push_back(&manifest);
   }
-  const std::string at = fmt::format("{}: {}: {}", sink.where(field), sink.title(), field);
+  const auto at_field = [&](std::string message) {
+    return problem_at(sink, field, std::move(message)).text();
+  };
   if (elsewhere.empty()) {
-    return base::configuration(
-        fmt::format("{}: there is no {} {}/{} in the configuration", at, kind, ns, reference.name));
+    return base::configuration(at_field(
+        fmt::format("there is no {} {}/{} in the configuration", kind, ns, reference.name)));
   }
   if (elsewhere.size() > 1 || !reference.ns.empty()) {
-    return base::configuration(fmt::format("{}: {} {} is not in namespace {}, but in {} other {}",
-                                           at, kind, reference.name, ns, elsewhere.size(),
-                                           elsewhere.size() == 1 ? "one" : "ones"));
+    return base::configuration(at_field(
+        fmt::format("{} {} is not in namespace {}, but in {} other {}", kind, reference.name, ns,
+                    elsewhere.size(), elsewhere.size() == 1 ? "one" : "ones")));
   }
-  warnings_.push_back(fmt::format("{}: {} {} is taken from namespace {}", at, kind, reference.name,
-                                  elsewhere.front()->ns));
+  warnings_.push_back(at_field(fmt::format("{} {} is taken from namespace {}", kind, reference.name,
+                                           elsewhere.front()->ns)));
   return elsewhere.front();
 }
 

@@ -31,6 +31,7 @@ struct Row {
   std::string file;
   std::uint32_t document = 0;
   std::uint32_t line = 0;
+  std::uint32_t column = 0;
   std::string kind;
   std::string ns;
   std::string name;
@@ -46,6 +47,21 @@ struct Line {
   std::string text;
 };
 
+ManifestProblem problem_of(const Row& row, const std::string& path, std::string message) {
+  if (row.manifest != nullptr) {
+    return problem_at(*row.manifest, path, std::move(message));
+  }
+  return {.file = row.file,
+          .document = row.document,
+          .line = row.line,
+          .column = row.column,
+          .kind = row.kind,
+          .ns = row.ns,
+          .name = row.name,
+          .path = path,
+          .message = std::move(message)};
+}
+
 std::string verdict_json(const Row& row) {
   base::json::Object out;
   out.set("file", row.file);
@@ -56,10 +72,15 @@ std::string verdict_json(const Row& row) {
   out.set("verdict", admission::to_string(row.verdict.stage));
   base::json::Array errors;
   for (const admission::FieldError& error : row.verdict.errors) {
+    const ManifestProblem place = problem_of(row, error.path, "");
     base::json::Object entry;
     entry.set("path", error.path);
     entry.set("kind", error.kind);
     entry.set("message", error.message);
+    entry.set("line", std::int64_t{place.line});
+    if (place.column != 0) {
+      entry.set("column", std::int64_t{place.column});
+    }
     errors.emplace_back(std::move(entry));
   }
   out.set("errors", std::move(errors));
@@ -68,13 +89,6 @@ std::string verdict_json(const Row& row) {
     out.set("pruned", base::json::Array(row.verdict.pruned.begin(), row.verdict.pruned.end()));
   }
   return base::json::compact(Value(std::move(out)));
-}
-
-/// "spec.a[1].b" in front of "spec.a[1].b: text", else "".
-std::string field_of(const std::string& warning) {
-  const std::size_t colon = warning.find(": ");
-  const bool field = colon != std::string::npos && warning.find(' ') > colon;
-  return field ? warning.substr(0, colon) : "";
 }
 
 /// File and line of a message that begins "file:line: ".
@@ -139,7 +153,7 @@ class Command {
     for (const auto* list : {&set_.ours, &set_.secrets, &set_.config_maps}) {
       for (const Manifest& manifest : *list) {
         members.push_back({&manifest.value, manifest.kind, manifest.ns, manifest.name});
-        rows_.push_back({manifest.file, manifest.document, manifest.line, manifest.kind,
+        rows_.push_back({manifest.file, manifest.document, manifest.line, 0, manifest.kind,
                          manifest.ns, manifest.name, &manifest, Verdict{}});
       }
     }
@@ -163,8 +177,9 @@ class Command {
         mark_duplicate(problem);
         continue;
       }
-      Row row{problem.file, problem.document, problem.line, problem.kind,
-              problem.ns,   problem.name,     nullptr,      {}};
+      Row row{problem.file,   problem.document, problem.line,
+              problem.column, problem.kind,     problem.ns,
+              problem.name,   nullptr,          {}};
       const bool nameless = problem.path == "metadata.name";
       row.verdict.stage = nameless ? Verdict::Stage::kSchema : Verdict::Stage::kDecode;
       row.verdict.errors.push_back(
@@ -329,13 +344,6 @@ class Command {
     }
   }
 
-  static ManifestProblem problem_of(const Row& row, const std::string& path, std::string message) {
-    if (row.manifest != nullptr) {
-      return problem_at(*row.manifest, path, std::move(message));
-    }
-    return {row.file, row.document, row.line, row.kind, row.ns, row.name, path, std::move(message)};
-  }
-
   void add_lines(const Row& row, std::vector<Line>& lines) const {
     const auto add = [&](const ManifestProblem& problem, bool is_error) {
       lines.push_back({problem.file, problem.line, is_error, problem.text()});
@@ -347,9 +355,8 @@ class Command {
       add(problem_of(row, path, admission::unknown_field_message(row.kind, path)), true);
     }
     for (const std::string& warning : row.verdict.warnings) {
-      ManifestProblem problem = problem_of(row, field_of(warning), "");
-      problem.path = "warning";
-      problem.message = warning;
+      ManifestProblem problem = warning_at(*row.manifest, warning);
+      problem.path = problem.path.empty() ? "warning" : "warning: " + problem.path;
       add(problem, false);
     }
   }

@@ -16,6 +16,7 @@ namespace {
 
 using base::json::Value;
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 using testing::SizeIs;
 
@@ -91,7 +92,8 @@ TEST_F(Validate, UnknownFieldNamesFileLineAndField) {
   const ValidateReport report = folder();
   EXPECT_EQ(report.exit_code, 2);
   EXPECT_THAT(report.err,
-              HasSubstr(path("b.yaml") + ":9: KollectTarget x/t: spec.bogus: unknown field\n"));
+              HasSubstr(path("b.yaml") +
+                        ":9: KollectTarget x/t: spec.bogus: unknown field (line 9, column 3)\n"));
 }
 
 // P-3: a misspelt member would collect everything.
@@ -150,6 +152,78 @@ TEST_F(Validate, ProblemsAreSortedByFileAndLine) {
   EXPECT_LT(second, third);
 }
 
+// The form "file:line: kind namespace/name: path: message" ends with the place of the field.
+TEST_F(Validate, FieldsAreNamedByLineAndColumn) {
+  EXPECT_THAT(stdin_only(std::string(kTarget) + "  names: [\xC3\xA9, 1]\n").err,
+              MatchesRegex("<stdin>:9: KollectTarget x/t: spec\\.names\\[1\\]: "
+                           "[^\n]* \\(line 9, column 14\\)\nerror: 1 problem\n"));
+}
+
+// A member that is missing stands where its parent does; a whole document has a line alone.
+TEST_F(Validate, MissingFieldsAreNamedByTheirParent) {
+  EXPECT_THAT(stdin_only("apiVersion: kollect.dev/v1alpha1\nkind: KollectProfile\n"
+                         "metadata: {name: p}\nspec:\n  targetGVK: {version: v1}\n")
+                  .err,
+              MatchesRegex("<stdin>:5: KollectProfile default/p: spec\\.targetGVK\\.kind: "
+                           "[^\n]* \\(line 5, column 3\\)\nerror: 1 problem\n"));
+  EXPECT_EQ(stdin_only("apiVersion: kollect.dev/v1alpha1\nkind: KollectProfile\nspec: {}\n").err,
+            "<stdin>:1: KollectProfile: metadata.name: a name is required\nerror: 1 problem\n");
+}
+
+TEST_F(Validate, ItemsOfListsHavePlacesOfTheirOwn) {
+  EXPECT_THAT(stdin_only("kind: List\napiVersion: v1\nitems:\n- apiVersion: kollect.dev/v1alpha1\n"
+                         "  kind: KollectTarget\n  metadata: {name: t}\n"
+                         "  spec: {profileRef: cm, names: [1]}\n- 7\n")
+                  .err,
+              MatchesRegex("<stdin>:7: KollectTarget default/t: spec\\.names\\[0\\]: "
+                           "[^\n]* \\(line 7, column 34\\)\n"
+                           "<stdin>:8:3: document 1: not a manifest: [^\n]*\n"
+                           "error: 2 problems\n"));
+}
+
+TEST_F(Validate, BrokenYamlIsNamedByLineAndColumn) {
+  EXPECT_EQ(stdin_only("a: 1\n---\nspec:\n  é: \"\\q\"\n").err.substr(0, 40),
+            "<stdin>:1:1: document 1: not a manifest:");
+  EXPECT_THAT(stdin_only("kind: A\n---\nspec:\n  é: \"\\q\"\n").err,
+              HasSubstr("\n<stdin>:4:7: document 2: "));
+  EXPECT_THAT(stdin_only("spec:\n\tprofileRef: a\n").err,
+              HasSubstr("<stdin>:2:1: document 1: a tab cannot be used for indentation\n"));
+  options_.json = true;
+  const auto all = rows(stdin_only("kind: {\n  a: b: c}\n"));
+  ASSERT_THAT(all, SizeIs(1));
+  const Value& error = all[0].find("errors")->as_array()[0];
+  EXPECT_EQ(error.find("line")->as_int(), 2);
+  EXPECT_EQ(error.find("column")->as_int(), 7);
+  EXPECT_THAT(std::string(error.text("message")), Not(HasSubstr("column")));
+}
+
+// Expressions: where in the expression, and where the field stands.
+TEST_F(Validate, ExpressionsPointAtTheMistake) {
+  std::string profile = kProfile;
+  profile.replace(profile.find("$.data.k"), 8, "$.data[?(@.k = 1)]");
+  EXPECT_THAT(stdin_only(profile).err,
+              MatchesRegex("<stdin>:12: KollectProfile x/cm: spec\\.attributes\\[0\\]\\.path: "
+                           "[^\n]* \\(position 14; the field: line 12, column 7\\)\n"
+                           "error: 1 problem\n"));
+  profile = kProfile;
+  profile.replace(profile.find("$.data.k"), 8,
+                  "|\n        cel:\n          object.kind +\n            kin");
+  EXPECT_THAT(stdin_only(profile).err,
+              MatchesRegex("<stdin>:12: KollectProfile x/cm: spec\\.attributes\\[0\\]\\.path: "
+                           "[^\n]*'kin' \\(line 2, column 5; the field: line 12, column 7\\)\n"
+                           " \\|     kin\n \\|     \\^\nerror: 1 problem\n"));
+}
+
+TEST_F(Validate, UnreadableDurationsAreNamedOnce) {
+  EXPECT_THAT(
+      stdin_only(
+          R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectInventory","metadata":{"name":"a"},
+    "spec":{"snapshotSinkRefs":["a"],"exportMinInterval":"3 parsecs"}})")
+          .err,
+      MatchesRegex("<stdin>:2: KollectInventory default/a: spec.exportMinInterval: "
+                   "\"3 parsecs\" is [^\n]* \\(line 2, column 38\\)\nerror: 1 problem\n"));
+}
+
 TEST_F(Validate, MissingProfileIsAnError) {
   write("a.yaml", kProfile);
   write("b.yaml",
@@ -190,11 +264,11 @@ TEST_F(Validate, ReferencesOfSinksWarn) {
   EXPECT_THAT(
       report.err,
       HasSubstr(path("c.yaml") + ":11: KollectSnapshotSink x/one: warning: spec.secretRef: there "
-                                 "is no Secret x/git-writer here\n"));
+                                 "is no Secret x/git-writer here (line 11, column 3)\n"));
   EXPECT_THAT(
       report.err,
       HasSubstr("x/two: warning: spec.endpoint: writes the same paths as KollectSnapshotSink "
-                "x/one\n"));
+                "x/one (line 8, column 3)\n"));
 }
 
 TEST_F(Validate, OtherSinksShouldKeepClustersApartToo) {

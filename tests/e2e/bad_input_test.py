@@ -53,15 +53,15 @@ class BadInput(harness.Case):
 
     def test_profile_with_a_mistake_names_line_and_column(self):
         harness.write(self.config / "c.yaml", harness.PROFILE_AND_TARGET.replace("targetGVK: {", "targetGVK: [{"))
-        self.refused("c.yaml:6", "column 3", args=("--manifests", self.objects, "--output", "-"))
+        self.refused("c.yaml:6:3: ", args=("--manifests", self.objects, "--output", "-"))
 
     def test_unknown_field_names_file_line_and_field(self):
         harness.write(self.config / "c.yaml", harness.PROFILE_AND_TARGET.replace("{profileRef: cm}", "{profileRef: cm, bogus: 1}"))
-        self.refused("c.yaml", "bogus", ":12", args=("--manifests", self.objects, "--output", "-"))
+        self.refused("c.yaml:12: ", "spec.bogus: unknown field (line 12, column 24)", args=("--manifests", self.objects, "--output", "-"))
 
     def test_bad_path_in_a_profile(self):
         harness.write(self.config / "c.yaml", harness.PROFILE_AND_TARGET.replace("$.data.k", "$.data["))
-        self.refused("spec.attributes[0].path", args=("--manifests", self.objects, "--output", "-"))
+        self.refused("c.yaml:7: ", "spec.attributes[0].path: ", "(position 8; the field: line 7, column 17)", args=("--manifests", self.objects, "--output", "-"))
 
     def test_template_that_leaves_the_folder(self):
         for template in ("../{namespace}/{name}", "/etc/{namespace}/{name}", "a/../../{namespace}/{name}"):

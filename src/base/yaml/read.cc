@@ -68,6 +68,8 @@ BuildResult read_piece(const Piece& piece, const Limits& limits, std::uint32_t i
       const std::string_view before = piece.text.substr(0, piece.text.find_first_of("{["));
       document.start.line =
           piece.line + static_cast<std::uint32_t>(std::count(before.begin(), before.end(), '\n'));
+      document.start.column =
+          static_cast<std::uint32_t>(before.size() - (before.rfind('\n') + 1)) + 1;
       return document;
     }
     return std::nullopt;
@@ -135,6 +137,17 @@ std::string describe(const Problem& problem) {
 }
 
 }  // namespace
+
+const Place* find_place(const Places& places, std::string_view path) {
+  while (!path.empty()) {
+    if (const auto found = places.find(path); found != places.end()) {
+      return &found->second;
+    }
+    const std::size_t cut = path.find_last_of(".[");
+    path = path.substr(0, cut == std::string_view::npos ? 0 : cut);
+  }
+  return nullptr;
+}
 
 Result<> read_stream(std::string_view text, const Limits& limits,
                      const std::function<Result<>(Document&&)>& on_document,

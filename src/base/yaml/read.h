@@ -19,14 +19,18 @@ struct Place {
   std::uint32_t column = 1;  ///< in characters, from 1
 };
 
+/// Places of the values of a document by their paths ("spec.attributes[2].path"); of the key for
+/// members.
+using Places = std::map<std::string, Place, std::less<>>;
+/// Place of a path, or of its nearest parent that was written; nullptr when there is none.
+const Place* find_place(const Places& places, std::string_view path);
+
 /// One document of a stream.
 struct Document {
   json::Value value;
   std::uint32_t index = 1;  ///< position in the stream, from 1; empty documents count
   Place start;
-  /// Place of every value by its path ("spec.attributes[2].path"); of the key for members. Filled
-  /// when asked.
-  std::map<std::string, Place> places;
+  Places places;  ///< filled when asked
 };
 
 struct Limits {

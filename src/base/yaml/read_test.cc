@@ -208,6 +208,17 @@ TEST(YamlRead, Places) {
   EXPECT_EQ(at("spec.attributes[0]"), "5:5");
   EXPECT_EQ(at("spec.attributes[0].path"), "6:5");
   EXPECT_EQ(at("spec.attributes[1].\xC3\xA9"), "7:15");
+  const auto near = [&](const std::string& path) {
+    const Place* place = find_place(places, path);
+    return place == nullptr ? std::string("none")
+                            : fmt::format("{}:{}", place->line, place->column);
+  };
+  EXPECT_EQ(near("spec.attributes[0].path"), "6:5");
+  EXPECT_EQ(near("spec.attributes[0].type"), "5:5");
+  EXPECT_EQ(near("spec.attributes[9].path"), "4:3");
+  EXPECT_EQ(near("spec.suspend"), "3:1");
+  EXPECT_EQ(near("metadata.name"), "none");
+  EXPECT_EQ(near(""), "none");
 }
 
 TEST(YamlRead, GoesOnBehindBrokenDocuments) {

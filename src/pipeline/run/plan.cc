@@ -16,7 +16,7 @@ base::Result<extract::Program> compile_profile(const Loaded<api::Profile>& profi
   auto program = extract::Program::compile(input);
   if (program) return std::move(*program);
   const extract::CompileProblem& first = program.error().front();
-  return base::configuration(problem_at(*profile.manifest, first.field, first.message).text());
+  return base::configuration(problem_at(*profile.manifest, first.field, first.message).one_line());
 }
 
 void restrict_to(api::CollectionFilter& filter, std::optional<api::LabelSelector>& selector,
