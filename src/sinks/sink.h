@@ -47,11 +47,14 @@ struct Export {
 /// One pass of a running operator over one inventory.
 struct Pass {
   Export head;  ///< everything but `rows`, which is null
+  /// All rows. May be null when `changes` is given and the sink takes_changes().
   const inventory::Snapshot* rows = nullptr;
   /// What differs from the state that this backend has confirmed; null: that state is not known (a
-  /// start, a changed sink, an error), so the backend compares with what it holds, writes only
-  /// differences and removes what is gone.
+  /// start, a changed sink, an error, a refresh), so the backend compares with what it holds,
+  /// writes only differences and removes what is gone.
   const inventory::ChangeSet* changes = nullptr;
+  std::size_t row_count = 0;  ///< of the whole set
+  std::string set_hash;       ///< of the whole set, as Snapshot::set_hash()
 };
 
 /// What an export did.
@@ -81,6 +84,8 @@ class Sink {
   virtual base::Result<ExportReport> export_all(const base::Context& context,
                                                 const std::vector<Export>& exports,
                                                 bool dry_run) = 0;
+  /// True when apply() can do with the changes alone.
+  [[nodiscard]] virtual bool takes_changes() const { return false; }
   /// Connects without side effects (spec: sinks 16.1).
   virtual base::Result<> probe(const base::Context& context) = 0;
 };
