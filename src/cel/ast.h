@@ -62,7 +62,14 @@ enum class Comprehension : std::uint8_t {
 enum class BindKind : std::uint8_t { kBind, kOptMap, kOptFlatMap };
 
 /// What a name turned out to mean.
-enum class Resolution : std::uint8_t { kUnknown, kLocal, kVariable, kType, kUnresolved };
+enum class Resolution : std::uint8_t {
+  kUnknown,
+  kLocal,
+  kVariable,  ///< ident: of the environment; call: of the registry
+  kType,
+  kDeclared,  ///< call: a function of the environment, known to the checker alone
+  kUnresolved,
+};
 
 struct Expr;
 
@@ -86,8 +93,8 @@ struct Expr {
   Comprehension comprehension = Comprehension::kAll;
   BindKind bind = BindKind::kBind;
   std::uint32_t position = 0;  ///< byte offset of the token that names the node
-  std::uint32_t slot =
-      0;  ///< local slot (ident, first variable of a comprehension), variable number
+  std::uint32_t slot = 0;  ///< local slot (ident, first variable of a comprehension), number of a
+                           ///< variable or declared function
   std::uint32_t slot2 = 0;  ///< second variable
   std::uint32_t depth = 1;  ///< height of the tree below and including this node
   Value constant;

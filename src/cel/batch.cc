@@ -167,10 +167,21 @@ void append_map(std::string& out, const Value& map) {
   out += "]}}";
 }
 
+bool is_true(json::View request, std::string_view name) {
+  const auto member = request.find(name);
+  return member && member->is_bool() && member->as_bool();
+}
+
 /// Declared variables: those with a type, then those that are only bound.
 Environment make_environment(json::View request) {
   Environment environment;
   environment.container = request.text("container");
+  if (const auto functions = request.find("functions")) {
+    for (const auto& member : functions->members()) {
+      environment.functions.push_back(
+          {std::string(member.key), std::string(member.value.as_string())});
+    }
+  }
   const auto check = request.find("check");
   environment.check = !check || !check->is_bool() || check->as_bool();
   const auto types = request.find("types");
@@ -204,11 +215,25 @@ std::string answer(json::View request) {
       if (!member.value.is_string()) return failure("a type must be a text", "parse");
     }
   }
+  if (const auto functions = request.find("functions")) {
+    for (const auto& member : functions->members()) {
+      if (!member.value.is_string()) return failure("overloads must be a text", "parse");
+    }
+  }
   const auto engine = Engine::compile(expression->as_string(), make_environment(request));
   if (!engine) {
     return failure(engine.error().message,
                    engine.error().phase == CompileError::Phase::kParse ? "parse" : "check");
   }
+  std::string out;
+  const auto evaluate = request.find("evaluate");
+  const bool check_only = evaluate && evaluate->is_bool() && !evaluate->as_bool();
+  if (check_only || is_true(request, "type")) {
+    out = "\"type\":";
+    json::append_string(out, (*engine)->result_type());
+  }
+  if (check_only) return out;
+  if (!out.empty()) out += ',';
   const auto& names = (*engine)->variables();
   std::vector<Value> values(names.size());
   Evaluation evaluation({.cost = (*engine)->cost_limit(), .memory = Budget().memory},
@@ -220,8 +245,8 @@ std::string answer(json::View request) {
                       : evaluation.errorf("the variable '{}' has no value here", names[n]);
   }
   const Value value = (*engine)->run(evaluation);
-  if (value.is_error()) return failure((*engine)->describe(value).message, "eval");
-  std::string out = "\"value\":";
+  if (value.is_error()) return out + failure((*engine)->describe(value).message, "eval");
+  out += "\"value\":";
   append_proto_value(out, value);
   return out;
 }

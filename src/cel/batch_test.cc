@@ -1,10 +1,13 @@
 // Batches: values in and out, phases, names and containers.
 #include "cel/batch.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace kollect::cel {
 namespace {
+
+using testing::HasSubstr;
 
 std::string answer(std::string_view members) {
   return run_batch_line("{\"id\":\"t\"," + std::string(members) + "}");
@@ -99,6 +102,22 @@ TEST(CelBatch, PhasesOfErrors) {
   EXPECT_EQ(run_batch_line("x"),
             R"({"id":null,"error":"the line is no JSON object","phase":"parse"})");
   EXPECT_EQ(run_batch_line(R"({"id":7,"expr":"1"})"), R"({"id":7,"value":{"int64Value":"1"}})");
+}
+
+TEST(CelBatch, StaticTypesOnRequest) {
+  EXPECT_EQ(answer(R"("expr":"[1]","type":true,"evaluate":false)"),
+            R"x({"id":"t","type":"list(int)"})x");
+  EXPECT_EQ(answer(R"("expr":"[1]","evaluate":false)"), R"x({"id":"t","type":"list(int)"})x");
+  EXPECT_EQ(answer(R"("expr":"1","type":true)"),
+            R"({"id":"t","type":"int","value":{"int64Value":"1"}})");
+  EXPECT_EQ(
+      answer(R"("expr":"1 / 0","type":true)"),
+      R"x({"id":"t","type":"int","error":"division by zero (line 1, column 3)","phase":"eval"})x");
+  EXPECT_EQ(answer(R"x("expr":"f(1)","functions":{"f":"int -> list(A)"},"evaluate":false)x"),
+            R"x({"id":"t","type":"list(dyn)"})x");
+  EXPECT_THAT(answer(R"x("expr":"f(1)","functions":{"f":1})x"), HasSubstr(R"("phase":"parse")"));
+  EXPECT_THAT(answer(R"x("expr":"f(1)","functions":{"f":"int"})x"),
+              HasSubstr(R"("phase":"check")"));
 }
 
 TEST(CelBatch, NamesAreResolvedInTheContainer) {

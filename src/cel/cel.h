@@ -22,6 +22,13 @@ struct Declaration {
   std::string type = "dyn";
 };
 
+/// A function that only the checker knows: a call of it fails when it is evaluated. `forms` are its
+/// overloads, "int, A -> list(A); …" (A to Z: type parameters, unknown names: opaque types).
+struct FunctionDeclaration {
+  std::string name;
+  std::string forms;
+};
+
 /// What an expression may name, and its limits. Cheap to copy.
 struct Environment {
   std::vector<Declaration> variables;
@@ -31,6 +38,7 @@ struct Environment {
       1'000'000;  ///< run-time cost units per evaluation (spec: extraction E-11)
   std::size_t max_expression_code_points = 100'000;
   std::size_t max_nesting = 250;
+  std::vector<FunctionDeclaration> functions = {};
 };
 
 /// Where and why compiling failed. `message` is ready for users: text, line:column and a caret

@@ -22,7 +22,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& na
 
 bool nullable(TypeKind kind) {
   return kind == TypeKind::kNull || kind == TypeKind::kTimestamp || kind == TypeKind::kDuration ||
-         kind == TypeKind::kOpaque;
+         kind == TypeKind::kOpaque || kind == TypeKind::kOptional;
 }
 
 }  // namespace
@@ -69,6 +69,14 @@ const Type* Checker::prune(const Type* type) const {
   return type;
 }
 
+template <class Function>
+const Type* Checker::rebuild(const Type* type, Function&& change) {
+  if (type->params.empty()) return type;
+  std::vector<const Type*> params;
+  for (const Type* param : type->params) params.push_back(change(param));
+  return with_params(arena_, *type, params);
+}
+
 const Type* Checker::instantiate(const Type* type, std::vector<const Type*>& parameters) {
   if (type->kind == TypeKind::kParameter) {
     if (parameters.size() <= type->parameter) parameters.resize(type->parameter + 1);
@@ -76,28 +84,20 @@ const Type* Checker::instantiate(const Type* type, std::vector<const Type*>& par
     if (mine == nullptr) mine = fresh();
     return mine;
   }
-  if (type->first == nullptr) return type;
-  Type* copy = arena_.make<Type>(*type);
-  copy->first = instantiate(type->first, parameters);
-  if (type->second != nullptr) copy->second = instantiate(type->second, parameters);
-  return copy;
+  return rebuild(type, [&](const Type* param) { return instantiate(param, parameters); });
 }
 
 const Type* Checker::substitute(const Type* type, bool close) {
   type = prune(type);
   if (type->kind == TypeKind::kParameter) return close ? dyn() : type;
-  if (type->first == nullptr) return type;
-  Type* copy = arena_.make<Type>(*type);
-  copy->first = substitute(type->first, close);
-  if (type->second != nullptr) copy->second = substitute(type->second, close);
-  return copy;
+  return rebuild(type, [&](const Type* param) { return substitute(param, close); });
 }
 
 bool Checker::occurs(std::uint32_t variable, const Type* type) const {
   type = prune(type);
   if (type->kind == TypeKind::kParameter) return type->parameter == variable;
-  return (type->first != nullptr && occurs(variable, type->first)) ||
-         (type->second != nullptr && occurs(variable, type->second));
+  return std::any_of(type->params.begin(), type->params.end(),
+                     [&](const Type* param) { return occurs(variable, param); });
 }
 
 bool Checker::assign_variable(const Type* from, const Type* to) {
@@ -110,11 +110,18 @@ bool Checker::assign_variable(const Type* from, const Type* to) {
     return true;
   }
   if (!assign(from, bound)) return false;
-  // dyn is wider than what was there: later uses see the wider type.
-  const Type* pruned = prune(from);
-  const bool wider = pruned->kind == TypeKind::kDyn && prune(bound)->kind != TypeKind::kDyn;
-  const bool from_null = prune(bound)->kind == TypeKind::kNull && pruned->kind != TypeKind::kNull;
-  if ((wider || from_null) && bound->kind != TypeKind::kParameter) bind(to->parameter, pruned);
+  // Later uses see the wider type.
+  if (bound->kind != TypeKind::kParameter) {
+    const Type* wider = widen(bound, from);
+    if (wider != bound) bind(to->parameter, wider);
+  }
+  return true;
+}
+
+bool Checker::assign_params(const Type* from, const Type* to) {
+  for (std::size_t n = 0; n < from->params.size(); ++n) {
+    if (!assign(from->params[n], to->params[n])) return false;
+  }
   return true;
 }
 
@@ -125,20 +132,44 @@ bool Checker::assign(const Type* from, const Type* to) {
   if (from->kind == TypeKind::kDyn || to->kind == TypeKind::kDyn) return true;
   if (from->kind == TypeKind::kNull) return nullable(to->kind);
   if (to->kind == TypeKind::kNull) return nullable(from->kind);
-  if (from->kind != to->kind) return false;
-  if (from->kind == TypeKind::kOpaque) return from->name == to->name;
-  if (from->first != nullptr && !assign(from->first, to->first)) return false;
-  return from->second == nullptr || assign(from->second, to->second);
+  if (from->kind != to->kind || from->name != to->name ||
+      from->params.size() != to->params.size()) {
+    return false;
+  }
+  const auto before = trail_.size();
+  if (assign_params(from, to)) return true;
+  // One type value is as good as another: at run time all are of type `type`.
+  if (from->kind != TypeKind::kType) return false;
+  undo(before);
+  return true;
+}
+
+// The wider of two types of which one takes the other.
+const Type* Checker::widen(const Type* a, const Type* b) {
+  a = prune(a);
+  b = prune(b);
+  if (a->kind == TypeKind::kDyn || b->kind == TypeKind::kDyn) return dyn();
+  if (a->kind == TypeKind::kParameter || a->kind == TypeKind::kNull) return b;
+  if (a->kind != b->kind || a->params.empty() || a->params.size() != b->params.size()) return a;
+  if (a->kind == TypeKind::kType) {
+    const auto before = trail_.size();
+    if (prune(a->params[0])->kind != prune(b->params[0])->kind || !assign_params(b, a)) {
+      undo(before);
+      return any_type();
+    }
+  }
+  std::vector<const Type*> params;
+  for (std::size_t n = 0; n < a->params.size(); ++n)
+    params.push_back(widen(a->params[n], b->params[n]));
+  if (std::equal(params.begin(), params.end(), a->params.begin())) return a;
+  return with_params(arena_, *a, params);
 }
 
 // The common type of two elements of a literal: the wider one, dyn when neither takes the other.
 const Type* Checker::join(const Type* a, const Type* b) {
   if (a == nullptr) return b;
   const auto before = trail_.size();
-  if (assign(b, a)) {
-    const bool wider = prune(b)->kind == TypeKind::kDyn || prune(a)->kind == TypeKind::kNull;
-    return wider ? b : a;
-  }
+  if (assign(b, a)) return widen(a, b);
   undo(before);
   return dyn();
 }
@@ -225,7 +256,7 @@ const Type* Checker::infer(Expr& node) {
   return type;
 }
 
-const Type* Checker::infer_constant(const Expr& node) const {
+const Type* Checker::infer_constant(const Expr& node) {
   switch (node.constant.kind) {
     case Kind::kNull:
       return simple_type(TypeKind::kNull);
@@ -242,7 +273,7 @@ const Type* Checker::infer_constant(const Expr& node) const {
     case Kind::kBytes:
       return simple_type(TypeKind::kBytes);
     case Kind::kType:
-      return simple_type(TypeKind::kType);
+      return type_of_identifier(node.constant.as_text(), arena_);
     default:
       return dyn();
   }
@@ -275,15 +306,15 @@ const Type* Checker::infer_select(Expr& node) {
   bool optional = node.optional;
   if (operand->kind == TypeKind::kOptional) {
     optional = true;
-    operand = prune(operand->first);
+    operand = prune(operand->params[0]);
   }
   const Type* field = dyn();
   if (operand->kind == TypeKind::kMap) {
-    if (!assign(simple_type(TypeKind::kString), operand->first)) {
+    if (!assign(simple_type(TypeKind::kString), operand->params[0])) {
       return fail(node, fmt::format("field '{}' of a map whose keys are {}", node.name,
-                                    to_string(substitute(operand->first, true))));
+                                    to_string(substitute(operand->params[0], true))));
     }
-    field = operand->second;
+    field = operand->params[1];
   } else if (operand->kind == TypeKind::kParameter) {
     assign(dyn(), operand);
   } else if (operand->kind != TypeKind::kDyn) {
@@ -301,7 +332,10 @@ const Type* Checker::infer_call(Expr& node) {
   if (error_) return dyn();
   if (node.resolution == Resolution::kUnresolved) return unknown_function(node);
   const Type* result = nullptr;
-  for (const Function& function : Registry::instance().find(node.name, node.target != nullptr)) {
+  const auto functions = node.resolution == Resolution::kDeclared
+                             ? declared_.subspan(node.slot, 1)
+                             : Registry::instance().find(node.name, node.target != nullptr);
+  for (const Function& function : functions) {
     const Type* mine = choose(function.overloads, args);
     if (mine != nullptr && result == nullptr) result = mine;
   }
@@ -367,11 +401,11 @@ const Type* Checker::infer_comprehension(Expr& node) {
   const Type* second = dyn();
   const bool two = !node.variable2.empty();
   if (range->kind == TypeKind::kList) {
-    first = two ? simple_type(TypeKind::kInt) : range->first;
-    second = range->first;
+    second = range->params[0];
+    first = two ? simple_type(TypeKind::kInt) : second;
   } else if (range->kind == TypeKind::kMap) {
-    first = range->first;
-    second = range->second;
+    first = range->params[0];
+    second = range->params[1];
   } else if (range->kind == TypeKind::kParameter) {
     assign(dyn(), range);
   } else if (range->kind != TypeKind::kDyn) {

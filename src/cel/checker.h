@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +19,11 @@ namespace kollect::cel {
 /// unification; dyn fits everything.
 class Checker {
  public:
-  /// `types[n]` is the type of variable n of `variables`.
+  /// `types[n]` is the type of variable n of `variables`; `declared` are the functions that the
+  /// resolver knew besides those of the registry.
   Checker(const std::vector<std::string>& variables, const std::vector<const Type*>& types,
-          Arena& arena)
-      : variables_(variables), types_(types), arena_(arena) {}
+          std::span<const Function> declared, Arena& arena)
+      : variables_(variables), types_(types), declared_(declared), arena_(arena) {}
 
   /// The type of the whole expression with open parameters as dyn, nullptr with the reason in
   /// error().
@@ -30,7 +32,7 @@ class Checker {
 
  private:
   const Type* infer(Expr& node);
-  const Type* infer_constant(const Expr& node) const;
+  const Type* infer_constant(const Expr& node);
   const Type* infer_ident(const Expr& node);
   const Type* infer_select(Expr& node);
   const Type* infer_call(Expr& node);
@@ -53,13 +55,18 @@ class Checker {
   const Type* prune(const Type* type) const;
   /// The type with every solved variable replaced; open ones become dyn when `close`.
   const Type* substitute(const Type* type, bool close);
+  template <class Function>
+  const Type* rebuild(const Type* type, Function&& change);
   bool assign(const Type* from, const Type* to);
+  bool assign_params(const Type* from, const Type* to);
   bool assign_variable(const Type* from, const Type* to);
   bool occurs(std::uint32_t variable, const Type* type) const;
+  const Type* widen(const Type* a, const Type* b);
   const Type* join(const Type* a, const Type* b);
 
   const std::vector<std::string>& variables_;
   const std::vector<const Type*>& types_;
+  std::span<const Function> declared_;
   Arena& arena_;
   void bind(std::uint32_t variable, const Type* type);
   void undo(std::size_t mark);

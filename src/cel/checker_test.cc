@@ -53,7 +53,21 @@ TEST(CelChecker, InfersTypes) {
       {"true ? n : 2", "int"},
       {"true ? object.a : 2", "dyn"},
       {"n == 1 || s == 'a'", "bool"},
-      {"type(1)", "type"},
+      {"type(1)", "type(int)"},
+      {"type([1])", "type(list(int))"},
+      {"int", "type(int)"},
+      {"list", "type(list(dyn))"},
+      {"google.protobuf.Timestamp", "type(timestamp)"},
+      {"type(int)", "type(type(int))"},
+      {"type(1) == uint", "bool"},
+      {"[int, bool]", "list(type(dyn))"},
+      {"[type([]), int]", "list(type(dyn))"},
+      {"[int, int]", "list(type(int))"},
+      {"true ? type(1) : type(1u)", "type(dyn)"},
+      {"[[type(1)], [type(1u)]]", "list(list(type(dyn)))"},
+      {"[o, optional.of(object)]", "list(optional_type(dyn))"},
+      {"[null, o]", "list(optional_type(int))"},
+      {"[{'a': 1}, {'a': object}]", "list(map(string, dyn))"},
       {"optional.none().or(o)", "optional_type(int)"},
       {"o.optMap(x, string(x))", "optional_type(string)"},
       {"cel.bind(x, l, x[0])", "string"},
@@ -109,13 +123,15 @@ TEST(CelChecker, DeclaredTypesAreRead) {
   Arena arena;
   for (const std::string_view text :
        {"dyn", "bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration", "null",
-        "type", "list(string)", "map(string, list(int))", "optional_type(int)", "net.IP"}) {
+        "type(dyn)", "type(list(int))", "list(string)", "map(string, list(int))",
+        "optional_type(int)", "net.IP"}) {
     const Type* type = parse_type(text, arena);
     ASSERT_NE(type, nullptr) << text;
     EXPECT_EQ(to_string(type), text);
   }
   EXPECT_EQ(to_string(parse_type("list", arena)), "list(dyn)");
   EXPECT_EQ(to_string(parse_type("map", arena)), "map(dyn, dyn)");
+  EXPECT_EQ(to_string(parse_type("type", arena)), "type(dyn)");
   EXPECT_EQ(to_string(parse_type("google.protobuf.Timestamp", arena)), "timestamp");
   for (const std::string_view text : {"", "foo", "list(", "list(int", "list(int,int)", "map(int)",
                                       "int(int)", "A", "list(int) x", "map(,)"}) {
@@ -124,6 +140,44 @@ TEST(CelChecker, DeclaredTypesAreRead) {
   const auto wrong = Program::compile("1", {.variables = {{"x", "strng"}}, .container = {}});
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().phase, CompileError::Phase::kCheck);
+}
+
+TEST(CelChecker, DeclaredFunctionsAreChecked) {
+  Environment environment;
+  environment.variables = {{"n", "int"}};
+  environment.container = "space";
+  environment.functions = {
+      {"tuple", "A, B, C -> tuple(A, B, C)"},
+      {"same", "tuple(A, A, A) -> A"},
+      {"cast", "dyn, type(A) -> A"},
+      {"item", "type(list(A)) -> A"},
+      {"space.f", "int -> string; string -> int"},
+      {"size", "string -> string"},
+  };
+  const auto type = [&](std::string_view expression) {
+    const auto program = Program::compile(expression, environment);
+    return program ? program->result_type()
+                   : program.error().message.substr(0, program.error().message.find(" (line "));
+  };
+  EXPECT_EQ(type("tuple(1, 2u, 'x')"), "tuple(int, uint, string)");
+  EXPECT_EQ(type("[tuple(1, 2, 3), tuple(1, dyn(2), 3)]"), "list(tuple(int, dyn, int))");
+  EXPECT_EQ(type("same(tuple(1, dyn(2), 3))"), "dyn");
+  EXPECT_EQ(type("same(tuple(1, 2, 3))"), "int");
+  EXPECT_EQ(type("same(tuple(1, 'a', 3))"), "'same' does not take (tuple(int, string, int))");
+  EXPECT_EQ(type("cast('1', int)"), "int");
+  EXPECT_EQ(type("item(type([1u]))"), "uint");
+  EXPECT_EQ(type("f(n)"), "string");
+  EXPECT_EQ(type("space.f('a')"), "int");
+  EXPECT_EQ(type(".space.f(1)"), "string");
+  EXPECT_EQ(type("size('a')"), "string");  // goes before the one of the language
+  EXPECT_EQ(type("f(1.0)"), "'space.f' does not take (double)");
+  const auto program = Program::compile("f(n) == ''", environment);
+  const auto number = base::json::Document::parse("1");
+  const auto outcome = program->evaluate({{"n", number->root()}});
+  ASSERT_FALSE(outcome.has_value());
+  EXPECT_EQ(outcome.error().message, "the function 'space.f' is only declared (line 1, column 1)");
+  environment.functions = {{"f", "int"}};
+  EXPECT_EQ(type("f(1)"), "'int', declared for the function 'f', is no signature");
 }
 
 TEST(CelChecker, CaretStandsBelowTheColumn) {

@@ -94,12 +94,23 @@ std::expected<std::shared_ptr<const Engine>, CompileError> Engine::compile(
                                           declaration.type, declaration.name)});
     }
   }
-  Resolver resolver(engine->variables_, environment.container, engine->arena_);
+  for (const FunctionDeclaration& declaration : environment.functions) {
+    auto forms = parse_forms(declaration.forms, engine->arena_, TypeNames::kAny);
+    if (!forms) {
+      return fail(kCheck, {0, fmt::format("'{}', declared for the function '{}', is no signature",
+                                          declaration.forms, declaration.name)});
+    }
+    engine->declared_.push_back({.name = engine->arena_.copy(declaration.name),
+                                 .member = false,
+                                 .implementation = nullptr,
+                                 .overloads = *std::move(forms)});
+  }
+  Resolver resolver(engine->variables_, engine->declared_, environment.container, engine->arena_);
   resolver.resolve(*tree);
   engine->used_ = resolver.used();
   engine->slots_ = resolver.slots();
   if (environment.check) {
-    Checker checker(engine->variables_, types, engine->arena_);
+    Checker checker(engine->variables_, types, engine->declared_, engine->arena_);
     const Type* type = checker.check(*tree);
     if (type == nullptr) return fail(kCheck, checker.error());
     engine->result_type_ = to_string(type);

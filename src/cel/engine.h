@@ -11,6 +11,7 @@
 #include "cel/cache.h"
 #include "cel/cel.h"
 #include "cel/evaluation.h"
+#include "cel/functions.h"
 #include "cel/node.h"
 
 namespace kollect::cel {
@@ -40,6 +41,7 @@ class Engine {
   Arena arena_;
   std::string text_;
   std::vector<std::string> variables_;
+  std::vector<Function> declared_;
   std::vector<bool> used_;
   std::string result_type_ = "dyn";
   const Expr* tree_ = nullptr;

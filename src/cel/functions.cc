@@ -69,14 +69,17 @@ std::vector<std::string_view> split_args(std::string_view text) {
   return parts;
 }
 
-const Type* must_parse(std::string_view text, Arena& arena) {
-  const Type* type = parse_type(text, arena, true);
+std::vector<Overload> table_forms(std::string_view forms, Arena& arena) {
+  auto overloads = parse_forms(forms, arena, TypeNames::kParameters);
   // A wrong table is a mistake of the programmer that the first test run meets.
-  if (type == nullptr) throw std::logic_error("bad type in a function table: " + std::string(text));
-  return type;
+  if (!overloads) throw std::logic_error("bad type in a function table: " + std::string(forms));
+  return *std::move(overloads);
 }
 
-std::vector<Overload> parse_forms(std::string_view forms, Arena& arena) {
+}  // namespace
+
+std::optional<std::vector<Overload>> parse_forms(std::string_view forms, Arena& arena,
+                                                 TypeNames names) {
   std::vector<Overload> overloads;
   for (const auto part : base::split(forms, ';')) {
     auto form = base::trim(part);
@@ -85,20 +88,21 @@ std::vector<Overload> parse_forms(std::string_view forms, Arena& arena) {
     overload.fallback = form.starts_with('?');
     if (overload.fallback) form.remove_prefix(1);
     const auto arrow = form.find("->");
+    if (arrow == std::string_view::npos) return std::nullopt;
     for (const auto arg : split_args(form.substr(0, arrow))) {
       if (arg == "...") {
         overload.variadic = true;
       } else {
-        overload.args.push_back(must_parse(arg, arena));
+        overload.args.push_back(parse_type(arg, arena, names));
+        if (overload.args.back() == nullptr) return std::nullopt;
       }
     }
-    overload.result = must_parse(base::trim(form.substr(arrow + 2)), arena);
+    overload.result = parse_type(base::trim(form.substr(arrow + 2)), arena, names);
+    if (overload.result == nullptr) return std::nullopt;
     overloads.push_back(std::move(overload));
   }
   return overloads;
 }
-
-}  // namespace
 
 bool Function::takes(std::size_t count) const {
   return std::any_of(overloads.begin(), overloads.end(), [&](const Overload& overload) {
@@ -112,7 +116,7 @@ const Registry& Registry::instance() {
 }
 
 Registry::Registry() {
-  for (const auto& entry : kOperators) operators_[entry.name] = parse_forms(entry.forms, arena_);
+  for (const auto& entry : kOperators) operators_[entry.name] = table_forms(entry.forms, arena_);
   add(standard_functions());
   add(time_functions());
   add(string_functions());
@@ -134,7 +138,7 @@ void Registry::add(std::span<const FunctionEntry> entries) {
   for (const auto& entry : entries) {
     auto& group = entry.member ? members_[entry.name] : globals_[entry.name];
     group.push_back(
-        {entry.name, entry.member, entry.implementation, parse_forms(entry.forms, arena_)});
+        {entry.name, entry.member, entry.implementation, table_forms(entry.forms, arena_)});
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,10 @@ struct Function {
 
   [[nodiscard]] bool takes(std::size_t count) const;
 };
+
+/// Reads overloads in the form of a table ("int, A -> list(A); …"); nullopt when that is none.
+std::optional<std::vector<Overload>> parse_forms(std::string_view forms, Arena& arena,
+                                                 TypeNames names);
 
 /// All functions and operators. Immutable once built; shared by all threads.
 class Registry {

@@ -262,7 +262,7 @@ constexpr std::string_view kTestForms = "string, string -> bool";
 constexpr FunctionEntry kFunctions[] = {
     {"size", false, size, kSizeForms},
     {"size", true, size, kSizeForms},
-    {"type", false, type_of, "A -> type"},
+    {"type", false, type_of, "A -> type(A)"},
     {"dyn", false, dyn, "A -> dyn"},
     {"int", false, to_int,
      "int -> int; uint -> int; double -> int; string -> int; timestamp -> int; duration -> int"},

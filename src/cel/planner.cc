@@ -113,6 +113,10 @@ NodePtr Planner::build_call(const Expr& expr) {
   std::vector<NodePtr> args;
   if (expr.target != nullptr) args.push_back(build(*expr.target));
   for (const Expr* arg : expr.args) args.push_back(build(*arg));
+  if (expr.resolution == Resolution::kDeclared) {
+    return make_failure(expr.position,
+                        fmt::format("the function '{}' is only declared", expr.name));
+  }
   const auto [function, second] = find_function(expr.name, expr.target != nullptr, args.size());
   if (function == nullptr) {
     return make_failure(expr.position,

@@ -84,6 +84,14 @@ void Resolver::resolve_select(Expr& node) {
 
 bool Resolver::resolve_function(Expr& node, std::string_view name) {
   for (const auto& candidate : candidates(name)) {
+    for (std::size_t n = 0; n < declared_.size(); ++n) {
+      if (declared_[n].name != candidate) continue;
+      node.name = declared_[n].name;
+      node.target = nullptr;
+      node.resolution = Resolution::kDeclared;
+      node.slot = static_cast<std::uint32_t>(n);
+      return true;
+    }
     const auto functions = Registry::instance().find(candidate, false);
     if (functions.empty()) continue;
     node.name = functions[0].name;

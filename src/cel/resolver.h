@@ -2,6 +2,7 @@
 // checking.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,8 +18,10 @@ namespace kollect::cel {
 /// checker or of the evaluation.
 class Resolver {
  public:
-  Resolver(const std::vector<std::string>& variables, std::string_view container, Arena& arena)
-      : variables_(variables), container_(container), arena_(arena) {}
+  /// `declared` are functions of the environment; they go before those of the registry.
+  Resolver(const std::vector<std::string>& variables, std::span<const Function> declared,
+           std::string_view container, Arena& arena)
+      : variables_(variables), declared_(declared), container_(container), arena_(arena) {}
 
   void resolve(Expr& node);
   /// Number of slots for locals that an evaluation needs.
@@ -38,6 +41,7 @@ class Resolver {
   std::uint32_t push(std::string_view name);
 
   const std::vector<std::string>& variables_;
+  std::span<const Function> declared_;
   std::string container_;
   Arena& arena_;
   std::vector<std::string_view> locals_;

@@ -39,7 +39,6 @@ constexpr Named kNames[] = {
     {"google.protobuf.Timestamp", TypeKind::kTimestamp},
     {"duration", TypeKind::kDuration},
     {"google.protobuf.Duration", TypeKind::kDuration},
-    {"type", TypeKind::kType},
 };
 
 constexpr std::string_view kOpaqueNames[] = {
@@ -60,11 +59,30 @@ constexpr std::string_view kIdentifiers[] = {"bool",
                                              "google.protobuf.Timestamp",
                                              "google.protobuf.Duration"};
 
+constexpr std::size_t kMaxParams = 8;
+constexpr int kMaxTypeDepth = 16;
+
+constexpr const Type* kDynParam[] = {kSimple.data()};
+constexpr Type kAnyType{.kind = TypeKind::kType, .name = {}, .params = kDynParam, .parameter = 0};
+
+std::span<const Type* const> keep(Arena& arena, std::span<const Type* const> params) {
+  if (params.empty()) return {};
+  auto* copy = arena.make_array<const Type*>(params.size());
+  std::copy(params.begin(), params.end(), copy);
+  return {copy, params.size()};
+}
+
+const Type* make(Arena& arena, TypeKind kind, std::span<const Type* const> params,
+                 std::string_view name = {}) {
+  return arena.make<Type>(
+      Type{.kind = kind, .name = name, .params = keep(arena, params), .parameter = 0});
+}
+
 /// Reads the small grammar name [ "(" type { "," type } ")" ].
 class Reader {
  public:
-  Reader(std::string_view text, Arena& arena, bool parameters)
-      : text_(text), arena_(arena), parameters_(parameters) {}
+  Reader(std::string_view text, Arena& arena, TypeNames names)
+      : text_(text), arena_(arena), names_(names) {}
 
   const Type* whole() {
     const Type* type = one(0);
@@ -74,58 +92,60 @@ class Reader {
 
  private:
   const Type* one(int depth) {
-    if (depth > 16) return nullptr;
+    if (depth > kMaxTypeDepth) return nullptr;
     skip();
     const std::size_t from = at_;
     while (at_ < text_.size() &&
            std::string_view("(), ").find(text_[at_]) == std::string_view::npos)
       ++at_;
     const std::string_view name = text_.substr(from, at_ - from);
-    const Type* params[2] = {};
+    const Type* params[kMaxParams] = {};
     std::size_t count = 0;
     skip();
     if (take('(')) {
       do {
-        if (count == 2) return nullptr;
+        if (count == kMaxParams) return nullptr;
         params[count] = one(depth + 1);
         if (params[count++] == nullptr) return nullptr;
         skip();
       } while (take(','));
       if (!take(')')) return nullptr;
     }
-    return build(name, params, count);
+    return build(name, {params, count});
   }
 
-  const Type* build(std::string_view name, const Type* const* params, std::size_t count) {
+  const Type* build(std::string_view name, std::span<const Type* const> params) {
     const Type* dyn = simple_type(TypeKind::kDyn);
+    const std::size_t count = params.size();
     if (name == "list" && count <= 1) return make_list(arena_, count == 1 ? params[0] : dyn);
     if (name == "map" && count == 2) return make_map(arena_, params[0], params[1]);
     if (name == "map" && count == 0) return make_map(arena_, dyn, dyn);
     if ((name == "optional_type" || name == "optional") && count <= 1) {
       return make_optional(arena_, count == 1 ? params[0] : dyn);
     }
-    if (name == "type" && count == 1) return simple_type(TypeKind::kType);
+    if (name == "type" && count <= 1) return count == 1 ? make_type(arena_, params[0]) : any_type();
     // A value or null: nothing that the checker could say about it.
-    if (name == "wrapper" && count == 1) return simple_type(TypeKind::kDyn);
-    if (count != 0) return nullptr;
-    if (parameters_ && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
+    if (name == "wrapper" && count == 1) return dyn;
+    if (count == 0) {
+      if (const Type* known = build_name(name)) return known;
+    }
+    return names_ == TypeNames::kAny && !name.empty()
+               ? make(arena_, TypeKind::kOpaque, params, arena_.copy(name))
+               : nullptr;
+  }
+
+  const Type* build_name(std::string_view name) {
+    if (names_ != TypeNames::kKnown && name.size() == 1 && name[0] >= 'A' && name[0] <= 'Z') {
       return arena_.make<Type>(Type{.kind = TypeKind::kParameter,
                                     .name = {},
-                                    .first = nullptr,
-                                    .second = nullptr,
+                                    .params = {},
                                     .parameter = static_cast<std::uint32_t>(name[0] - 'A')});
     }
     for (const Named& named : kNames) {
       if (named.name == name) return simple_type(named.kind);
     }
     for (const auto opaque : kOpaqueNames) {
-      if (opaque == name) {
-        return arena_.make<Type>(Type{.kind = TypeKind::kOpaque,
-                                      .name = opaque,
-                                      .first = nullptr,
-                                      .second = nullptr,
-                                      .parameter = 0});
-      }
+      if (opaque == name) return make(arena_, TypeKind::kOpaque, {}, opaque);
     }
     return nullptr;
   }
@@ -142,13 +162,17 @@ class Reader {
 
   std::string_view text_;
   Arena& arena_;
-  bool parameters_;
+  TypeNames names_;
   std::size_t at_ = 0;
 };
 
-const Type* make_with(Arena& arena, TypeKind kind, const Type* first, const Type* second) {
-  return arena.make<Type>(
-      Type{.kind = kind, .name = {}, .first = first, .second = second, .parameter = 0});
+std::string with_texts(std::string_view name, std::span<const Type* const> params) {
+  std::string text(name);
+  for (std::size_t n = 0; n < params.size(); ++n) {
+    text += n == 0 ? "(" : ", ";
+    text += to_string(params[n]);
+  }
+  return params.empty() ? text : text + ")";
 }
 
 }  // namespace
@@ -157,30 +181,48 @@ const Type* simple_type(TypeKind kind) {
   return &kSimple[static_cast<std::size_t>(kind)];
 }
 
-const Type* make_list(Arena& arena, const Type* element) {
-  return make_with(arena, TypeKind::kList, element, nullptr);
-}
-const Type* make_map(Arena& arena, const Type* key, const Type* value) {
-  return make_with(arena, TypeKind::kMap, key, value);
-}
-const Type* make_optional(Arena& arena, const Type* held) {
-  return make_with(arena, TypeKind::kOptional, held, nullptr);
+const Type* any_type() {
+  return &kAnyType;
 }
 
-const Type* parse_type(std::string_view text, Arena& arena, bool parameters) {
-  return Reader(text, arena, parameters).whole();
+const Type* make_list(Arena& arena, const Type* element) {
+  return make(arena, TypeKind::kList, {&element, 1});
+}
+const Type* make_map(Arena& arena, const Type* key, const Type* value) {
+  const Type* params[] = {key, value};
+  return make(arena, TypeKind::kMap, params);
+}
+const Type* make_optional(Arena& arena, const Type* held) {
+  return make(arena, TypeKind::kOptional, {&held, 1});
+}
+const Type* make_type(Arena& arena, const Type* of) {
+  return make(arena, TypeKind::kType, {&of, 1});
+}
+const Type* with_params(Arena& arena, const Type& like, std::span<const Type* const> params) {
+  return make(arena, like.kind, params, like.name);
+}
+
+const Type* parse_type(std::string_view text, Arena& arena, TypeNames names) {
+  return Reader(text, arena, names).whole();
+}
+
+const Type* type_of_identifier(std::string_view name, Arena& arena) {
+  const Type* type = parse_type(name, arena);
+  return type == nullptr ? any_type() : make_type(arena, type);
 }
 
 std::string to_string(const Type* type) {
   switch (type->kind) {
     case TypeKind::kList:
-      return "list(" + to_string(type->first) + ")";
+      return with_texts("list", type->params);
     case TypeKind::kMap:
-      return "map(" + to_string(type->first) + ", " + to_string(type->second) + ")";
+      return with_texts("map", type->params);
     case TypeKind::kOptional:
-      return "optional_type(" + to_string(type->first) + ")";
+      return with_texts("optional_type", type->params);
+    case TypeKind::kType:
+      return with_texts("type", type->params);
     case TypeKind::kOpaque:
-      return std::string(type->name);
+      return with_texts(type->name, type->params);
     case TypeKind::kParameter:
       return "dyn";
     case TypeKind::kNull:
