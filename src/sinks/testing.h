@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "api/codec.h"
@@ -98,6 +100,33 @@ inline Export export_of(const json::Value& the_case, const inventory::RowSet& ro
 inline std::vector<std::string> texts_of(const json::Value& array) {
   std::vector<std::string> out;
   for (const auto& text : array.as_array()) out.push_back(text.as_string());
+  return out;
+}
+
+/// What a consumer finds who holds a set of files against its manifest (spec: sinks 5.3).
+struct SetCheck {
+  std::vector<std::string> missing;  ///< listed, not there
+  std::vector<std::string> stale;    ///< there, not listed; manifests do not count
+  bool generation_mismatch = false;
+  [[nodiscard]] bool complete() const {
+    return missing.empty() && stale.empty() && !generation_mismatch;
+  }
+};
+
+/// The consumer's check. `expected_generation` 0: any will do.
+inline SetCheck check_set(const json::Value& manifest, std::vector<std::string> present,
+                          std::int64_t expected_generation) {
+  auto listed = texts_of(*manifest.find("paths"));
+  std::sort(listed.begin(), listed.end());
+  std::erase_if(present, [](const auto& path) { return path.ends_with(".manifest.json"); });
+  std::sort(present.begin(), present.end());
+  SetCheck out;
+  std::set_difference(listed.begin(), listed.end(), present.begin(), present.end(),
+                      std::back_inserter(out.missing));
+  std::set_difference(present.begin(), present.end(), listed.begin(), listed.end(),
+                      std::back_inserter(out.stale));
+  out.generation_mismatch =
+      expected_generation != 0 && manifest.find("generation")->as_int() != expected_generation;
   return out;
 }
 

@@ -198,6 +198,24 @@ TEST_F(GitSink, K9AndK10PartsInOneCommit) {
   EXPECT_THAT(listing(), ElementsAre("inventory/x/t.yaml"));
 }
 
+// Whatever the numbering was before: the tree of a commit is the set that its manifest names.
+TEST_F(GitSink, K10EverySplitSetPassesTheConsumersCheck) {
+  spec_.layout.emplace().mode = "split";
+  const auto rows = named_rows("bulk-a");
+  auto exp = plain_export(rows);
+  for (const std::size_t ceiling : {1200U, 0U, 700U, 1200U}) {
+    exp.max_bytes = ceiling;
+    ++exp.generation;
+    must_run({exp});
+    const auto manifest = parse_json(show("inventory/x/t.manifest.json"));
+    const auto check = check_set(manifest, listing(), exp.generation);
+    EXPECT_TRUE(check.complete()) << ceiling;
+    EXPECT_THAT(check.missing, ElementsAre());
+    EXPECT_THAT(check.stale, ElementsAre());
+  }
+  EXPECT_EQ(commits(), 4);
+}
+
 TEST_F(GitSink, DryRunComparesAndWritesNothing) {
   using What = ExportReport::Change::What;
   const auto rows = pods({{"n", "a"}, {"n", "b"}});

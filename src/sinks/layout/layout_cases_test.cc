@@ -199,12 +199,49 @@ TEST_P(MultipartCase, PartsAndFilesAsRecorded) {
   }
 }
 
+// Of documents the manifest is written with prune only; the check needs one.
+TEST_P(MultipartCase, WhatIsWrittenPassesTheConsumersCheck) {
+  const auto the_case = read_case("multipart/" + GetParam() + "/case.json");
+  const auto rows = named_rows(std::string(the_case.text("rows")));
+  auto spec = layout_spec(sink_of(*the_case.find("sink")).spec);
+  ASSERT_TRUE(spec.has_value());
+  spec->prune = true;
+  const auto exp = export_of(the_case, rows);
+  const auto rendered = render_all(exp, *spec);
+  ASSERT_TRUE(rendered.has_value()) << rendered.error().message;
+  std::vector<std::string> present;
+  for (const auto& [path, text] : rendered->files) present.push_back(path);
+  const auto manifest = parse_json(rendered->files.at(manifest_path(exp, false)));
+  EXPECT_TRUE(check_set(manifest, present, exp.generation).complete());
+  EXPECT_TRUE(check_set(manifest, present, exp.generation + 1).generation_mismatch);
+  for (const auto& path : rendered->order) {
+    auto torn = present;
+    std::erase(torn, path);
+    EXPECT_THAT(check_set(manifest, torn, exp.generation).missing, ::testing::ElementsAre(path));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, MultipartCase, ::testing::ValuesIn(case_names("multipart")),
                          [](const auto& one) {
                            auto name = one.param;
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+TEST(Multipart, TheConsumersCheckAsRecorded) {
+  const auto recorded = read_case("multipart/verify.json");
+  const auto list = [](const json::Value& value) {
+    return value.is_null() ? std::vector<std::string>() : texts_of(value);
+  };
+  for (const auto& entry : recorded.find("cases")->as_array()) {
+    const auto check = check_set(*recorded.find("manifest"), texts_of(*entry.find("present")),
+                                 entry.find("expectedGeneration")->as_int());
+    EXPECT_EQ(check.missing, list(*entry.find("missing")));
+    EXPECT_EQ(check.stale, list(*entry.find("stale")));
+    EXPECT_EQ(check.generation_mismatch, entry.find("generationMismatch")->as_bool());
+    EXPECT_EQ(check.complete(), entry.find("complete")->as_bool());
+  }
+}
 
 TEST(Multipart, RowAboveTheCeilingIsRefused) {
   const auto rows = named_rows("bulk-a");
