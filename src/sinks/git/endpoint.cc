@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "base/strings.h"
 
@@ -100,7 +101,8 @@ base::Result<Remote> with_scheme(std::string_view endpoint, std::size_t scheme_e
     if (rest.starts_with("localhost/")) rest.remove_prefix(9);
     if (!rest.starts_with('/'))
       return bad(endpoint, "must name a folder from the root: file:///path");
-    return local(endpoint, rest, std::move(out));
+    // As git does: escapes are read, what is none is left as it is.
+    return local(endpoint, base::percent_decode(rest).value_or(std::string(rest)), std::move(out));
   }
   if (scheme == "https") {
     out.scheme = Scheme::kHttps;

@@ -27,9 +27,10 @@ TEST(GitRemotes, Recorded) {
     }
     EXPECT_EQ(remote.has_value(), entry.find("schemeAccepted")->as_bool()) << endpoint;
     if (!remote.has_value()) continue;
-    if (remote->scheme != Scheme::kLocal) {
-      EXPECT_EQ(remote->url, entry.text("cloneURL"));
-    }
+    // A local folder is told to git as a path: nothing in it can be read as a part of a URL, and
+    // the folder is the same. The other URLs are told as recorded.
+    const std::string scheme = remote->scheme == Scheme::kLocal ? "file://" : "";
+    EXPECT_EQ(scheme + remote->url, entry.text("cloneURL")) << endpoint;
     EXPECT_EQ(*choose_branch("", *remote), entry.text("branch")) << endpoint;
   }
 }
@@ -48,6 +49,11 @@ TEST(GitRemotes, K18UserPortAndPaths) {
   ASSERT_TRUE(file.has_value());
   EXPECT_EQ(file->url, "/srv/x.git");
   EXPECT_EQ(file->branch, "dev");
+  // In a URL "%20" is a blank, as git reads it; what is no escape stays.
+  EXPECT_EQ(parse_remote("file:///srv/a%20b.git")->url, "/srv/a b.git");
+  EXPECT_EQ(parse_remote("file:///srv/50%.git")->url, "/srv/50%.git");
+  EXPECT_EQ(parse_remote("/srv/a%20b.git")->url, "/srv/a%20b.git");
+  EXPECT_FALSE(parse_remote("file:///srv/a%0Ab.git").has_value());
   const auto folder = parse_remote("./some/repo.git");
   ASSERT_TRUE(folder.has_value());
   EXPECT_EQ(folder->scheme, Scheme::kLocal);
