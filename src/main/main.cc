@@ -1,4 +1,7 @@
-// The program: hands its arguments to the subcommand table.
-#include "pipeline/cli.h"
+// The program: all commands in one table.
+#include "cli/program.h"
+#include "pipeline/commands.h"
 
-int main(int argc, char** argv) { return kollect::pipeline::main(argc, argv); }
+int main(int argc, char** argv) {
+  return kollect::cli::main(argc, argv, kollect::pipeline::commands());
+}

@@ -8,8 +8,8 @@
 #include "base/yaml/read.h"
 #include "cel/batch.h"
 #include "cel/cel.h"
+#include "cli/flags.h"
 #include "pipeline/commands.h"
-#include "pipeline/flags.h"
 
 namespace kollect::pipeline {
 namespace {
@@ -57,10 +57,10 @@ int run_cel_command(const Invocation& invocation, const std::vector<std::string>
   bool batch = false;
   CLI::App app("Evaluates a CEL expression and prints its value as JSON.", "cel");
   app.add_option("expression", expression, "Expression, without the prefix cel:");
-  add_flag_value(app, "--object", object_file, "YAML or JSON file that `object` stands for");
+  cli::add_flag_value(app, "--object", object_file, "YAML or JSON file that `object` stands for");
   app.add_flag("--batch", batch,
                "Expressions from stdin, a JSON object per line; an answer per line on stdout");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   if (batch != expression.empty()) {
     fmt::print(invocation.err, "{} cel: give either an expression or --batch\n",
                invocation.program);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 
 namespace kollect::pipeline {
 

@@ -5,34 +5,38 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "pipeline/flags.h"
+#include "cli/flags.h"
 
 namespace kollect::pipeline {
 namespace {
 
 void add_input_flags(CLI::App& app, CollectOptions& o) {
-  add_flag_list(app, "--config", o.config, "Configuration folder or file (required, repeatable)");
-  add_flag_value(app, "--kubeconfig", o.kubeconfig,
-                 "Kubeconfig file; default $KUBECONFIG, then ~/.kube/config, then in-cluster");
-  add_flag_list(app, "--context", o.contexts,
-                "Context name or pattern, comma lists and repeats allowed; default: current");
-  add_flag_value(app, "--namespace", o.ns, "Collect this namespace only, whatever the targets say");
-  add_flag_list(app, "--manifests", o.manifests,
-                "Objects from files, folders or - (stdin) instead of a cluster (repeatable)");
-  add_flag_list(app, "--cluster", o.clusters,
-                "Cluster name, or CONTEXT=NAME with several contexts (repeatable)");
+  cli::add_flag_list(app, "--config", o.config,
+                     "Configuration folder or file (required, repeatable)");
+  cli::add_flag_value(app, "--kubeconfig", o.kubeconfig,
+                      "Kubeconfig file; default $KUBECONFIG, then ~/.kube/config, then in-cluster");
+  cli::add_flag_list(app, "--context", o.contexts,
+                     "Context name or pattern, comma lists and repeats allowed; default: current");
+  cli::add_flag_value(app, "--namespace", o.ns,
+                      "Collect this namespace only, whatever the targets say");
+  cli::add_flag_list(app, "--manifests", o.manifests,
+                     "Objects from files, folders or - (stdin) instead of a cluster (repeatable)");
+  cli::add_flag_list(app, "--cluster", o.clusters,
+                     "Cluster name, or CONTEXT=NAME with several contexts (repeatable)");
 }
 
 void add_output_flags(CLI::App& app, CollectOptions& o) {
-  add_flag_value(app, "--output", o.output, "Folder for documents, or - for records on stdout");
-  add_flag_value(app, "--format", o.format,
-                 "With -: ndjson (default), yaml, json, rows; with a folder: yaml (default), json, "
-                 "ndjson");
-  add_flag_value(app, "--layout", o.layout,
-                 "Layout in the folder: document (default), perResource, split");
-  add_flag_value(app, "--path-template", o.path_template,
-                 "Path of documents (or of row files) in the folder");
-  add_flag_value(app, "--sqlite", o.sqlite, "SQLite file for current rows and their history");
+  cli::add_flag_value(app, "--output", o.output,
+                      "Folder for documents, or - for records on stdout");
+  cli::add_flag_value(
+      app, "--format", o.format,
+      "With -: ndjson (default), yaml, json, rows; with a folder: yaml (default), json, "
+      "ndjson");
+  cli::add_flag_value(app, "--layout", o.layout,
+                      "Layout in the folder: document (default), perResource, split");
+  cli::add_flag_value(app, "--path-template", o.path_template,
+                      "Path of documents (or of row files) in the folder");
+  cli::add_flag_value(app, "--sqlite", o.sqlite, "SQLite file for current rows and their history");
   app.add_flag("--no-sinks", o.no_sinks, "Leave the sinks of the configuration aside");
   app.add_flag("--prune", o.prune,
                "Remove documents of targets that left the configuration from the folder");
@@ -41,15 +45,16 @@ void add_output_flags(CLI::App& app, CollectOptions& o) {
 }
 
 void add_run_flags(CLI::App& app, CollectOptions& o) {
-  add_flag_value(app, "--parallel", o.parallel, "Contexts at a time (default 4)");
-  add_flag_value(app, "--timeout", o.timeout, "Limit for the whole run (default 10m)");
-  add_flag_value(app, "--summary", o.summary,
-                 "text, json or none on stderr at the end; default: text on a terminal");
-  add_flag_value(app, "--summary-file", o.summary_file, "Also write the summary as JSON there");
+  cli::add_flag_value(app, "--parallel", o.parallel, "Contexts at a time (default 4)");
+  cli::add_flag_value(app, "--timeout", o.timeout, "Limit for the whole run (default 10m)");
+  cli::add_flag_value(app, "--summary", o.summary,
+                      "text, json or none on stderr at the end; default: text on a terminal");
+  cli::add_flag_value(app, "--summary-file", o.summary_file,
+                      "Also write the summary as JSON there");
   app.add_flag("--strict", o.strict, "Count every warning as a configuration error");
-  add_flag_value(app, "--log-level", o.log_level, "debug, info (default), warn, error");
-  add_flag_value(app, "--log-format", o.log_format,
-                 "text or json; default: text on a terminal, else json");
+  cli::add_flag_value(app, "--log-level", o.log_level, "debug, info (default), warn, error");
+  cli::add_flag_value(app, "--log-format", o.log_format,
+                      "text or json; default: text on a terminal, else json");
 }
 
 base::Result<> check_format(CollectOptions& o) {
@@ -116,7 +121,7 @@ std::optional<int> parse_collect_flags(const Invocation& invocation,
   add_input_flags(app, options);
   add_output_flags(app, options);
   add_run_flags(app, options);
-  return parse_flags(app, invocation, args);
+  return cli::parse_flags(app, invocation, args);
 }
 
 base::Result<> check_collect_options(const Invocation& invocation, CollectOptions& o) {

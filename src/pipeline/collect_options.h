@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 #include "pipeline/run/records.h"
 #include "sinks/layout.h"
 

@@ -14,7 +14,7 @@
 #include "kube/kubeconfig.h"
 #include "pipeline/collect_options.h"
 #include "pipeline/config.h"
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 #include "pipeline/run/manifest_source.h"
 #include "pipeline/run/outputs.h"
 #include "pipeline/run/plan.h"

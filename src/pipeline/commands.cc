@@ -4,8 +4,9 @@
 
 #include "api/codec.h"
 #include "base/log.h"
+#include "cli/flags.h"
+#include "cli/program.h"
 #include "pipeline/collect_command.h"
-#include "pipeline/flags.h"
 #include "pipeline/init_command.h"
 
 namespace kollect::pipeline {
@@ -26,9 +27,15 @@ const std::vector<Command>& commands() {
   return kCommands;
 }
 
+int run_program(const Invocation& invocation) {
+  Invocation whole = invocation;
+  whole.commands = &commands();
+  return cli::run_program(whole);
+}
+
 int run_crds(const Invocation& invocation, const std::vector<std::string>& args) {
   CLI::App app("Prints the CustomResourceDefinitions of kollect.dev as YAML.", "crds");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const std::string yaml = api::crds_yaml();
   const bool written = std::fwrite(yaml.data(), 1, yaml.size(), invocation.out) == yaml.size();
   return written && std::fflush(invocation.out) == 0 ? kExitOk : kExitFailed;
@@ -39,31 +46,32 @@ int run_init_command(const Invocation& invocation, const std::vector<std::string
   std::string names;
   std::string namespaces;
   CLI::App app("Writes a first profile and target, by questions or from flags.", "init");
-  add_flag_value(app, "--kubeconfig", o.kubeconfig, "Kubeconfig file");
-  add_flag_value(app, "--context", o.context, "Context (one name); default: current");
-  add_flag_value(app, "--output-dir", o.output_dir,
-                 "Folder to write to (default ./collect-config)");
-  add_flag_value(app, "--target-namespace", o.target_namespace,
-                 "Namespace of profile and target (default kollect-system)");
-  add_flag_list(app, "--sensitive", o.sensitive,
-                "GROUP/KIND whose objects are treated like Secrets");
-  add_flag_list(app, "--kind", o.kinds, "Kind, for example deployments.apps (repeatable)");
+  cli::add_flag_value(app, "--kubeconfig", o.kubeconfig, "Kubeconfig file");
+  cli::add_flag_value(app, "--context", o.context, "Context (one name); default: current");
+  cli::add_flag_value(app, "--output-dir", o.output_dir,
+                      "Folder to write to (default ./collect-config)");
+  cli::add_flag_value(app, "--target-namespace", o.target_namespace,
+                      "Namespace of profile and target (default kollect-system)");
+  cli::add_flag_list(app, "--sensitive", o.sensitive,
+                     "GROUP/KIND whose objects are treated like Secrets");
+  cli::add_flag_list(app, "--kind", o.kinds, "Kind, for example deployments.apps (repeatable)");
   app.add_flag("--all", o.all, "Every kind that the cluster has, noise left out");
-  add_flag_value(app, "--attributes", o.attributes, "preset (default), all, none");
+  cli::add_flag_value(app, "--attributes", o.attributes, "preset (default), all, none");
   app.add_option("--namespaces", o.namespaces, "Namespaces, comma separated")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_flag_value(app, "--namespace-selector", o.namespace_selector, "Label selector of namespaces");
-  add_flag_value(app, "--selector", o.selector, "Label selector of objects");
+  cli::add_flag_value(app, "--namespace-selector", o.namespace_selector,
+                      "Label selector of namespaces");
+  cli::add_flag_value(app, "--selector", o.selector, "Label selector of objects");
   app.add_option("--names", o.names, "Object names, comma separated")
       ->delimiter(',')
       ->allow_extra_args(false);
-  add_flag_value(app, "--name", o.name, "Name of profile and target");
+  cli::add_flag_value(app, "--name", o.name, "Name of profile and target");
   app.add_flag("--yes", o.yes, "Write without a review");
   app.add_flag("--force", o.force, "Overwrite existing files");
   app.add_flag("--sample", o.sample, "Read objects to propose attributes");
   app.add_flag("--sample-sensitive", o.sample_sensitive, "Read sensitive objects as well");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const base::Logger log(
       {.level = base::LogLevel::kInfo,
        .format = invocation.err_is_terminal ? base::LogFormat::kText : base::LogFormat::kJson,

@@ -5,20 +5,15 @@
 #include <string_view>
 #include <vector>
 
-#include "pipeline/invocation.h"
+#include "cli/invocation.h"
+#include "pipeline/cli_names.h"
 
 namespace kollect::pipeline {
 
-/// A command of the program.
-struct Command {
-  std::string_view name;
-  std::string_view summary;
-  int (*run)(const Invocation& invocation, const std::vector<std::string>& args);
-};
-/// In the order of the help text.
+/// The one-shot commands, in the order of the help text.
 const std::vector<Command>& commands();
 
-/// The whole program with everything it needs given; main() gives the real world.
+/// The program with the commands of this room alone: for tests.
 int run_program(const Invocation& invocation);
 
 int run_crds(const Invocation& invocation, const std::vector<std::string>& args);

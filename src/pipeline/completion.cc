@@ -76,7 +76,7 @@ std::vector<std::string> values_of(const Invocation& invocation,
 
 /// Flags as the command's own help names them.
 std::vector<std::string> flags_of(const Invocation& invocation, const std::string& name) {
-  for (const Command& command : commands()) {
+  for (const Command& command : *invocation.commands) {
     if (command.name != name || command.summary.empty()) continue;
     char* text = nullptr;
     std::size_t size = 0;
@@ -136,7 +136,7 @@ int run_complete_words(const Invocation& invocation, const std::vector<std::stri
   if (words.size() < index) words.resize(index);
   std::vector<std::string> found;
   if (index == 1) {
-    for (const Command& command : commands()) {
+    for (const Command& command : *invocation.commands) {
       if (!command.summary.empty()) found.emplace_back(command.name);
     }
     found.emplace_back("help");

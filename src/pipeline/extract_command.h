@@ -12,7 +12,7 @@
 #include "base/json/document.h"
 #include "base/result.h"
 #include "extract/program.h"
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 
 namespace kollect::pipeline {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pipeline/extract_command.h"
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 
 namespace kollect::pipeline {
 

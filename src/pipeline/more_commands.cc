@@ -4,12 +4,12 @@
 
 #include <array>
 
+#include "cli/flags.h"
 #include "pipeline/commands.h"
 #include "pipeline/config.h"
 #include "pipeline/diff.h"
 #include "pipeline/extract_command.h"
 #include "pipeline/extract_live.h"
-#include "pipeline/flags.h"
 #include "pipeline/query.h"
 #include "pipeline/validate_command.h"
 
@@ -57,18 +57,19 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
   CLI::App app(
       "Checks manifests of kollect.dev by schema and admission rules. No cluster is needed.",
       "validate");
-  add_flag_list(app, "--config", o.config, "Configuration folder or file (repeatable)");
+  cli::add_flag_list(app, "--config", o.config, "Configuration folder or file (repeatable)");
   app.add_option("files", o.files, "Files, folders or - instead of --config, judged one by one");
-  add_flag_list(app, "--existing", o.existing, "File with objects that rules look up (repeatable)");
-  add_flag_list(app, "--sample", o.samples,
-                "Manifest file (or the word live) to try the profiles on (repeatable)");
-  add_flag_value(app, "--kubeconfig", live.kubeconfig, "For --sample live");
-  add_flag_value(app, "--context", live.context, "For --sample live");
+  cli::add_flag_list(app, "--existing", o.existing,
+                     "File with objects that rules look up (repeatable)");
+  cli::add_flag_list(app, "--sample", o.samples,
+                     "Manifest file (or the word live) to try the profiles on (repeatable)");
+  cli::add_flag_value(app, "--kubeconfig", live.kubeconfig, "For --sample live");
+  cli::add_flag_value(app, "--context", live.context, "For --sample live");
   app.add_flag("--json", o.json, "A JSON line per document");
   app.add_flag("--tenant-mode", o.tenant_mode, "Judge as an operator in tenant mode does");
   app.add_flag("--allow-private-sinks", o.allow_private_sinks, "Accept private addresses");
   app.add_flag("--check-env", o.check_env, "Variables and files that placeholders name must exist");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   if (o.config.empty() == o.files.empty()) {
     return fail(invocation, "validate",
                 base::configuration("give either --config or files as arguments"));
@@ -96,16 +97,16 @@ int run_extract_command(const Invocation& invocation, const std::vector<std::str
   std::uint64_t limit = 0;
   CLI::App app("Tries a profile on objects: a JSON line per object with its row or error.",
                "extract");
-  add_flag_value(app, "--profile", o.profile, "File with a KollectProfile");
-  add_flag_value(app, "--profile-spec", o.profile_spec, "File with a profile's spec alone");
+  cli::add_flag_value(app, "--profile", o.profile, "File with a KollectProfile");
+  cli::add_flag_value(app, "--profile-spec", o.profile_spec, "File with a profile's spec alone");
   app.add_option("inputs", o.inputs, "Files, folders or - with objects");
   app.add_flag("--live", from_cluster, "Objects from a cluster");
-  add_flag_value(app, "--kubeconfig", live.kubeconfig, "For --live");
-  add_flag_value(app, "--context", live.context, "For --live; default: current");
-  add_flag_value(app, "--namespace", live.ns, "For --live; default: all");
-  add_flag_value(app, "--selector", live.selector, "For --live: label selector");
-  CLI::Option* limited = add_flag_value(app, "--limit", limit, "At most so many objects");
-  add_flag_value(app, "--cluster", o.cluster, "Value of `cluster` in CEL");
+  cli::add_flag_value(app, "--kubeconfig", live.kubeconfig, "For --live");
+  cli::add_flag_value(app, "--context", live.context, "For --live; default: current");
+  cli::add_flag_value(app, "--namespace", live.ns, "For --live; default: all");
+  cli::add_flag_value(app, "--selector", live.selector, "For --live: label selector");
+  CLI::Option* limited = cli::add_flag_value(app, "--limit", limit, "At most so many objects");
+  cli::add_flag_value(app, "--cluster", o.cluster, "Value of `cluster` in CEL");
   const auto list_flag = [&app](const char* flag, std::vector<std::string>& into,
                                 const char* help) {
     app.add_option(flag, into, help)->delimiter(',')->allow_extra_args(false);
@@ -114,11 +115,11 @@ int run_extract_command(const Invocation& invocation, const std::vector<std::str
             "Sensitive keys beside the built-in ones, by commas");
   list_flag("--sensitive-kinds", o.extract.sensitive_kinds,
             "group/Kind,…: whole export needs an opt-in");
-  add_flag_value(app, "--helm-release-max-bytes", o.extract.helm_release_max_bytes,
-                 "Unpacked size of a Helm release; default: 32 MiB");
+  cli::add_flag_value(app, "--helm-release-max-bytes", o.extract.helm_release_max_bytes,
+                      "Unpacked size of a Helm release; default: 32 MiB");
   app.add_flag("--explain", o.explain, "What each attribute yielded, its cost and time");
   app.add_flag("--table", o.table, "Columns instead of JSON lines");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   if (limited->count() > 0) o.limit = limit;
   if (o.profile.empty() == o.profile_spec.empty()) {
     return fail(invocation, "extract",
@@ -140,10 +141,10 @@ int run_query_command(const Invocation& invocation, const std::vector<std::strin
   CLI::App app("Runs one reading SQL statement over an inventory in SQLite.", "query");
   app.add_option("file", file, "SQLite file")->required();
   app.add_option("sql", o.sql, "Statement; without one: the tables and views and their columns");
-  add_flag_value(app, "--format", format, "table (default), json, csv");
-  add_flag_value(app, "--max-width", o.max_cell_width, "Width of table cells, 0: no limit");
+  cli::add_flag_value(app, "--format", format, "table (default), json, csv");
+  cli::add_flag_value(app, "--max-width", o.max_cell_width, "Width of table cells, 0: no limit");
   app.add_flag("--expand-json", o.expand_json, "With json: JSON in cells as JSON, not as text");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   auto parsed = parse_query_format(format);
   if (!parsed) return fail(invocation, "query", parsed.error());
   o.format = *parsed;
@@ -164,8 +165,8 @@ int run_diff_command(const Invocation& invocation, const std::vector<std::string
   app.add_option("after", o.after, "Newer inventory")->required();
   app.add_flag("--json", o.json, "One JSON object");
   app.add_flag("--exit-code", exit_code, "Exit with 1 when there are differences");
-  add_flag_value(app, "--table", o.table, "Table of SQLite files");
-  if (const auto code = parse_flags(app, invocation, args)) return *code;
+  cli::add_flag_value(app, "--table", o.table, "Table of SQLite files");
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const auto no_color = invocation.env.find("NO_COLOR");
   o.color = invocation.out == stdout && isatty(STDOUT_FILENO) == 1 &&
             (no_color == invocation.env.end() || no_color->second.empty());

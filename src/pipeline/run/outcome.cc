@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pipeline/invocation.h"
+#include "pipeline/cli_names.h"
 
 namespace kollect::pipeline {
 

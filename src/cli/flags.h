@@ -4,9 +4,9 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "pipeline/invocation.h"
+#include "cli/invocation.h"
 
-namespace kollect::pipeline {
+namespace kollect::cli {
 
 /// Parses the arguments behind the command's name. The command goes on when nothing is returned,
 /// else it ends with the returned code: 0 after --help (text on stdout), 2 after a flag error (one
@@ -24,4 +24,4 @@ CLI::Option* add_flag_value(CLI::App& app, const std::string& name, T& value,
 CLI::Option* add_flag_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                            const std::string& help);
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

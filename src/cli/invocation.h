@@ -6,12 +6,15 @@
 #include <map>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/context.h"
 
-namespace kollect::pipeline {
+namespace kollect::cli {
+
+struct Command;
 
 /// Arguments, environment, streams and the stop signal of one run of the program. Nothing is owned.
 struct Invocation {
@@ -27,6 +30,8 @@ struct Invocation {
   std::stop_token stop;
   /// Number of the signal that asked to stop (SIGINT, SIGTERM), 0 before.
   const std::atomic<int>* signal = nullptr;
+  /// All commands of the program: for help and completion.
+  const std::vector<Command>* commands = nullptr;
 
   [[nodiscard]] base::Context context() const { return base::Context(*clock, stop); }
   /// 130, 143 when a signal came, else `code`.
@@ -36,9 +41,16 @@ struct Invocation {
   }
 };
 
+/// A command of the program. Those without a summary are not shown.
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Invocation& invocation, const std::vector<std::string>& args);
+};
+
 /// Exit codes of spec pipeline 11.
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitPartial = 1;
 inline constexpr int kExitFailed = 2;
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

@@ -1,4 +1,4 @@
-#include "pipeline/signals.h"
+#include "cli/signals.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <csignal>
 
-namespace kollect::pipeline {
+namespace kollect::cli {
 namespace {
 
 // A handler has no argument of its own, so these two are the program's only global state.
@@ -62,4 +62,4 @@ SignalWatch::~SignalWatch() {
   close(read_end_);
 }
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

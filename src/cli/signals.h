@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <thread>
 
-namespace kollect::pipeline {
+namespace kollect::cli {
 
 /// Installed for the life of the program's main function; one at a time. SIGPIPE is ignored, so
 /// that a closed pipe is a write error.
@@ -27,4 +27,4 @@ class SignalWatch {
   std::jthread thread_;
 };
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

@@ -1,4 +1,4 @@
-#include "pipeline/cli.h"
+#include "cli/program.h"
 
 #include <fmt/format.h>
 #include <malloc.h>
@@ -10,9 +10,7 @@
 #include <exception>
 
 #include "base/strings.h"
-#include "pipeline/collect_command.h"
-#include "pipeline/commands.h"
-#include "pipeline/signals.h"
+#include "cli/signals.h"
 
 #ifndef KOLLECT_VERSION
 #define KOLLECT_VERSION "dev"
@@ -26,7 +24,7 @@
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
-namespace kollect::pipeline {
+namespace kollect::cli {
 namespace {
 
 std::string help_text(const Invocation& invocation) {
@@ -34,7 +32,7 @@ std::string help_text(const Invocation& invocation) {
       "{0}: Kubernetes inventory, to files, Git, SQLite and sinks.\n\nUsage: {0} COMMAND "
       "[flags]\n\nCommands:\n",
       invocation.program);
-  for (const Command& command : commands()) {
+  for (const Command& command : *invocation.commands) {
     if (command.summary.empty()) continue;
     out += fmt::format("  {:<12} {}\n", command.name, command.summary);
   }
@@ -43,14 +41,14 @@ std::string help_text(const Invocation& invocation) {
                      invocation.program);
 }
 
-const Command* find_command(std::string_view name) {
-  const auto it = std::ranges::find(commands(), name, &Command::name);
-  return it == commands().end() ? nullptr : &*it;
+const Command* find_command(const Invocation& invocation, std::string_view name) {
+  const auto it = std::ranges::find(*invocation.commands, name, &Command::name);
+  return it == invocation.commands->end() ? nullptr : &*it;
 }
 
 int unknown(const Invocation& invocation, const std::string& word) {
   std::vector<std::string> names;
-  for (const Command& command : commands()) {
+  for (const Command& command : *invocation.commands) {
     if (!command.summary.empty()) names.emplace_back(command.name);
   }
   const auto near = base::near_names(word, names);
@@ -65,7 +63,7 @@ int help(const Invocation& invocation, const std::vector<std::string>& args) {
     fmt::print(invocation.out, "{}", help_text(invocation));
     return kExitOk;
   }
-  const Command* command = find_command(args.front());
+  const Command* command = find_command(invocation, args.front());
   if (command == nullptr) return unknown(invocation, args.front());
   return command->run(invocation, {"--help"});
 }
@@ -111,12 +109,12 @@ int run_program(const Invocation& invocation) {
                KOLLECT_COMMIT, KOLLECT_BUILD_DATE);
     return kExitOk;
   }
-  const Command* command = find_command(word);
+  const Command* command = find_command(invocation, word);
   if (command == nullptr) return unknown(invocation, word);
   return command->run(invocation, rest);
 }
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv, const std::vector<Command>& commands) {
   try {
     keep_heap_small();
     const base::SystemClock clock;
@@ -128,6 +126,7 @@ int main(int argc, char** argv) {
     invocation.in_is_terminal = isatty(STDIN_FILENO) == 1;
     invocation.err_is_terminal = isatty(STDERR_FILENO) == 1;
     invocation.clock = &clock;
+    invocation.commands = &commands;
     invocation.stop = signals.stop_token();
     invocation.signal = &signals.number();
     const int code = run_program(invocation);
@@ -139,4 +138,4 @@ int main(int argc, char** argv) {
   }
 }
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

@@ -1,10 +1,10 @@
-#include "pipeline/flags.h"
+#include "cli/flags.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace kollect::pipeline {
+namespace kollect::cli {
 
 std::optional<int> parse_flags(CLI::App& app, const Invocation& invocation,
                                const std::vector<std::string>& args) {
@@ -30,4 +30,4 @@ CLI::Option* add_flag_list(CLI::App& app, const std::string& name, std::vector<s
   return app.add_option(name, values, help)->allow_extra_args(false);
 }
 
-}  // namespace kollect::pipeline
+}  // namespace kollect::cli

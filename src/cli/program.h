@@ -1,0 +1,16 @@
+// The program around its commands: help, version, signals.
+#pragma once
+
+#include <vector>
+
+#include "cli/invocation.h"
+
+namespace kollect::cli {
+
+/// Runs the command that the arguments name; `invocation.commands` is the table.
+int run_program(const Invocation& invocation);
+
+/// main() with the real world: returns the exit code (spec: pipeline 1 and 11). Never throws.
+int main(int argc, char** argv, const std::vector<Command>& commands);
+
+}  // namespace kollect::cli
