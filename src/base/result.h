@@ -58,11 +58,13 @@ class [[nodiscard]] Result : public std::expected<T, Error> {
 #define KL_CONCAT(a, b) KL_CONCAT_INNER(a, b)
 
 /// KL_TRY(expr): returns the error of `expr` from the enclosing function, if it has one.
-#define KL_TRY(...)                                                \
-  do {                                                             \
-    if (auto kl_result = (__VA_ARGS__); !kl_result.has_value()) {  \
-      return ::kollect::base::Error(std::move(kl_result.error())); \
-    }                                                              \
+/// The argument may hold lambdas that use these macros: every use has a variable of its own.
+#define KL_TRY(...) KL_TRY_INNER(KL_CONCAT(kl_result_, __COUNTER__), __VA_ARGS__)
+#define KL_TRY_INNER(tmp, ...)                               \
+  do {                                                       \
+    if (auto tmp = (__VA_ARGS__); !tmp.has_value()) {        \
+      return ::kollect::base::Error(std::move(tmp.error())); \
+    }                                                        \
   } while (false)
 
 /// KL_ASSIGN(auto x, expr): x = value of `expr`, or returns its error from the enclosing function.
