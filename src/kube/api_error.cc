@@ -7,6 +7,7 @@
 
 #include "base/json/document.h"
 #include "base/strings.h"
+#include "http/http_date.h"
 
 namespace kollect::kube {
 
@@ -15,7 +16,7 @@ namespace {
 constexpr std::size_t kLongestMessage = 400;
 constexpr base::Duration kFirstDelay = std::chrono::milliseconds(500);
 constexpr base::Duration kLongestDelay = std::chrono::seconds(10);
-constexpr std::int64_t kLongestRetryAfter = 60;
+constexpr std::chrono::seconds kLongestWait{60};  ///< whatever a server asks for
 
 }  // namespace
 
@@ -64,12 +65,31 @@ bool is_passing(int status) {
   return status == 429 || status >= 500;
 }
 
-base::Duration retry_delay(std::uint32_t attempt, const std::optional<std::string>& retry_after) {
-  if (retry_after) {
-    std::int64_t seconds = -1;
-    std::from_chars(retry_after->data(), retry_after->data() + retry_after->size(), seconds);
-    if (seconds >= 0) return std::chrono::seconds(std::min(seconds, kLongestRetryAfter));
+namespace {
+
+/// The wait that a Retry-After header asks for, none when there is nothing to go by.
+std::optional<base::Duration> asked_delay(std::string_view header, base::WallTime now) {
+  header = base::trim(header);
+  const bool digits = !header.empty() && header.find_first_not_of("0123456789") == header.npos;
+  if (digits) {
+    std::int64_t seconds = 0;
+    const auto [end, error] =
+        std::from_chars(header.data(), header.data() + header.size(), seconds);
+    return error == std::errc() ? std::chrono::seconds(std::min(seconds, kLongestWait.count()))
+                                : kLongestWait;
   }
+  // A date that has passed may be a clock that goes wrong: it does not make us hurry.
+  const auto date = http::parse_http_date(header, now);
+  if (!date || *date <= now) return std::nullopt;
+  return std::min<base::Duration>(*date - now, kLongestWait);
+}
+
+}  // namespace
+
+base::Duration retry_delay(std::uint32_t attempt, const std::optional<std::string>& retry_after,
+                           base::WallTime now) {
+  const auto asked = retry_after ? asked_delay(*retry_after, now) : std::nullopt;
+  if (asked) return *asked;
   return std::min(kLongestDelay, kFirstDelay * (1U << std::min(attempt, 10U)));
 }
 

@@ -20,8 +20,9 @@ base::Error error_of(std::string_view label, int status, std::string_view body);
 base::Error transport_error(const base::Error& error);
 /// 429 and 5xx pass by themselves.
 bool is_passing(int status);
-/// Wait before try `attempt` (from 0): Retry-After when given, else 0.5 s doubling to 10 s (spec:
-/// pipeline 7.4).
-base::Duration retry_delay(std::uint32_t attempt, const std::optional<std::string>& retry_after);
+/// Wait before try `attempt` (from 0): what Retry-After says (seconds, or a date that is still to
+/// come; a minute at most), else 0.5 s doubling to 10 s (spec: pipeline 7.4; RFC 9110 10.2.3).
+base::Duration retry_delay(std::uint32_t attempt, const std::optional<std::string>& retry_after,
+                           base::WallTime now);
 
 }  // namespace kollect::kube

@@ -276,6 +276,29 @@ TEST_F(ListTest, BusyServersAreWaitedFor) {
   EXPECT_EQ(clock_.steady_now() - begin, std::chrono::seconds(10));
 }
 
+// Retry-After as a date (RFC 9110 10.2.3), counted from the clock of the run.
+TEST_F(ListTest, BusyServersMayNameADate) {
+  clock_.advance(std::chrono::seconds(784'111'770));  // Sun, 06 Nov 1994 08:49:30 GMT
+  const std::vector<std::string> headers = {
+      "Sun, 06 Nov 1994 08:49:37 GMT",  // 7 s
+      "Sun, 06 Nov 1994 08:49:37 GMT",  // now: our own 1 s
+      "Sun Nov  6 09:49:38 1994",       // an hour: a minute at most
+      "99999999999999999999",           // a minute at most
+      "soon",                           // our own 8 s
+  };
+  std::atomic<std::size_t> tries = 0;
+  HttpServer server([&](const Received&) {
+    const std::size_t n = tries++;
+    if (n == headers.size()) return Reply::json(page_text(0, 1, "", "1"));
+    Reply busy = Reply::json("busy", 503);
+    busy.headers.emplace_back("Retry-After", headers[n]);
+    return busy;
+  });
+  const auto begin = clock_.steady_now();
+  ASSERT_TRUE(list(server));
+  EXPECT_EQ(clock_.steady_now() - begin, std::chrono::seconds(7 + 1 + 60 + 60 + 8));
+}
+
 TEST_F(ListTest, RetriesEndAtLast) {
   HttpServer server([](const Received&) { return Reply::json("broken", 503); });
   const auto begin = clock_.steady_now();

@@ -87,7 +87,7 @@ bool Sender::worth_retry(const base::Error& error) const {
 
 base::Result<> Sender::wait(const base::Context& context, std::uint32_t attempt,
                             std::string_view why, const std::optional<std::string>& retry_after) {
-  const base::Duration delay = retry_delay(attempt, retry_after);
+  const base::Duration delay = retry_delay(attempt, retry_after, context.clock().now());
   if (log_ != nullptr) {
     log_->debug("request is sent again", {{"context", config_.context_name},
                                           {"error", std::string(why)},
