@@ -45,6 +45,20 @@ TEST_F(ConfigFolder, LoadsYamlYmlJsonHiddenOnesAndLists) {
   EXPECT_EQ(config->manifests->secrets[0].ns, "default");
 }
 
+// A map of places per item would make long Lists quadratic in time and memory.
+TEST_F(ConfigFolder, ItemsOfAListShareTheirPlaces) {
+  program_.write("f/list.yaml",
+                 "apiVersion: v1\nkind: List\nitems:\n"
+                 "- {apiVersion: v1, kind: Secret, metadata: {name: a}}\n"
+                 "- {apiVersion: v1, kind: Secret, metadata: {name: b}}\n");
+  const auto config = load();
+  ASSERT_TRUE(config.has_value()) << config.error().message;
+  const auto& secrets = config->manifests->secrets;
+  ASSERT_EQ(secrets.size(), 2U);
+  EXPECT_EQ(secrets[0].places, secrets[1].places);
+  EXPECT_EQ(secrets[1].place_of("metadata.name")->line, 5U);
+}
+
 TEST_F(ConfigFolder, OtherKindsAreSkippedWithAWarning) {
   program_.write("f/more.yaml",
                  "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n---\n"

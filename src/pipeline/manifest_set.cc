@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "api/codec.h"
 #include "base/files.h"
@@ -70,10 +72,15 @@ std::string with_place(std::string message, std::uint32_t line, std::uint32_t co
   return message;
 }
 
+/// The manifests of a set by kind, namespace and name.
+using Names =
+    std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const Manifest*>;
+
 /// Sorts one document into the set.
 class Sorter {
  public:
-  Sorter(ManifestSet& set, std::string file) : set_(set), file_(std::move(file)) {}
+  Sorter(ManifestSet& set, Names& names, std::string file)
+      : set_(set), names_(names), file_(std::move(file)) {}
 
   void take(base::yaml::Document&& document) {
     document_ = document.index;
@@ -147,29 +154,28 @@ class Sorter {
       }
       manifest.ns = metadata->text("namespace");
     }
-    refuse_duplicate(home, manifest);
-    home.push_back(std::move(manifest));
+    refuse_duplicate(home.emplace_back(std::move(manifest)));
   }
 
-  void refuse_duplicate(const std::deque<Manifest>& home, const Manifest& manifest) {
-    const auto first = std::ranges::find_if(home, [&](const Manifest& m) {
-      return m.kind == manifest.kind && m.ns == manifest.ns && m.name == manifest.name;
-    });
-    if (first == home.end()) return;
-    set_.problems.push_back(
-        problem_at(manifest, "", fmt::format("stands twice, here and at {}", first->where())));
+  void refuse_duplicate(const Manifest& manifest) {
+    const auto [first, is_new] =
+        names_.try_emplace({manifest.kind, manifest.ns, manifest.name}, &manifest);
+    if (is_new) return;
+    set_.problems.push_back(problem_at(
+        manifest, "", fmt::format("stands twice, here and at {}", first->second->where())));
   }
 
   ManifestSet& set_;
+  Names& names_;
   std::string file_;
   std::uint32_t document_ = 1;
   base::yaml::Place start_;
   std::shared_ptr<const base::yaml::Places> places_;
 };
 
-base::Result<> read_text(ManifestSet& set, const std::string& file, std::string_view text,
-                         std::size_t& documents) {
-  Sorter sorter(set, file);
+base::Result<> read_text(ManifestSet& set, Names& names, const std::string& file,
+                         std::string_view text, std::size_t& documents) {
+  Sorter sorter(set, names, file);
   base::yaml::Limits limits;
   limits.keep_places = true;
   limits.max_documents = kMaxDocuments;
@@ -247,17 +253,18 @@ std::string ManifestProblem::one_line() const {
 base::Result<ManifestSet> load_manifests(const std::vector<std::string>& paths,
                                          std::string_view stdin_text) {
   ManifestSet set;
+  Names names;  // keys and values point into the deques of the set
   std::size_t documents = 0;
   for (const std::string& path : paths) {
     if (path == "-") {
-      KL_TRY(read_text(set, std::string(kStdinName), stdin_text, documents));
+      KL_TRY(read_text(set, names, std::string(kStdinName), stdin_text, documents));
       continue;
     }
     KL_ASSIGN(const std::vector<fs::path> files, files_of(path));
     for (const fs::path& file : files) {
       auto text = base::read_file(file, kMaxFileBytes);
       if (!text) return base::configuration(text.error().message);
-      KL_TRY(read_text(set, file.string(), *text, documents));
+      KL_TRY(read_text(set, names, file.string(), *text, documents));
     }
   }
   return set;
