@@ -6,6 +6,17 @@
 
 namespace kollect::http {
 
+void Flow::resume() {
+  paused_ = false;
+  const std::scoped_lock lock(mutex_);
+  if (wake_) wake_();
+}
+
+void Flow::bind(std::function<void()> wake) {
+  const std::scoped_lock lock(mutex_);
+  wake_ = std::move(wake);
+}
+
 struct Client::Impl {
   Engine engine;
 };

@@ -2,10 +2,12 @@
 // deadlines.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,6 +29,25 @@ struct TlsOptions {
   std::string server_name;  ///< overrides the name that is verified and sent (SNI)
 };
 
+/// Holds up a streamed body whose receiver cannot keep up: the transfer stops reading its socket,
+/// so the sender is slowed by TCP. The I/O thread is shared and must never wait. Thread-safe.
+class Flow {
+ public:
+  /// From on_data: what was handed over counts, nothing more comes until resume().
+  void pause() { paused_ = true; }
+  void resume();
+  [[nodiscard]] bool paused() const { return paused_; }
+
+ private:
+  friend class Engine;
+  friend class Transfer;
+  void bind(std::function<void()> wake);
+
+  std::atomic<bool> paused_ = false;
+  std::mutex mutex_;
+  std::function<void()> wake_;
+};
+
 /// A request is a pure value.
 struct Request {
   std::string method = "GET";
@@ -43,6 +64,7 @@ struct Request {
   base::Duration stall_timeout =
       std::chrono::seconds(30);  ///< no byte received for so long: retryable error
   std::size_t max_body_bytes = SIZE_MAX;
+  std::shared_ptr<Flow> flow;  ///< of a streamed body; may be empty. One transfer at a time
 };
 
 struct Response {

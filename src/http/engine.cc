@@ -43,6 +43,7 @@ Engine::~Engine() {
 void Engine::submit(std::unique_ptr<Transfer> transfer) {
   transfer->hold_hook(
       transfer->context().on_cancel([multi = multi_.get()] { curl_multi_wakeup(multi); }));
+  transfer->bind_flow([multi = multi_.get()] { curl_multi_wakeup(multi); });
   {
     const std::lock_guard lock(mutex_);
     submitted_.push_back(std::move(transfer));
@@ -53,6 +54,7 @@ void Engine::submit(std::unique_ptr<Transfer> transfer) {
 void Engine::run() {
   block_broken_pipe_signal();
   while (take_submissions()) {
+    for (const auto& [handle, transfer] : active_) transfer->resume_if_wanted();
     int running = 0;
     curl_multi_perform(multi_.get(), &running);
     reap();

@@ -250,6 +250,11 @@ void Transfer::prepare_callbacks() {
 
 std::size_t Transfer::write_callback(char* data, std::size_t size, std::size_t count, void* self) {
   const std::size_t bytes = size * count;
+  auto* transfer = static_cast<Transfer*>(self);
+  if (transfer->request_.flow && transfer->request_.flow->paused()) {
+    transfer->held_ = true;
+    return CURL_WRITEFUNC_PAUSE;
+  }
   return static_cast<Transfer*>(self)->receive({data, bytes}) ? bytes : 0;
 }
 
@@ -347,8 +352,21 @@ int Transfer::progress_callback(void* self, curl_off_t /*down_total*/, curl_off_
   return 0;
 }
 
+void Transfer::bind_flow(std::function<void()> wake) {
+  if (request_.flow) request_.flow->bind(std::move(wake));
+}
+
+void Transfer::resume_if_wanted() {
+  if (!held_ || request_.flow->paused()) return;
+  held_ = false;
+  note_progress();
+  // Delivers what was kept back, from within this call.
+  curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
+}
+
 void Transfer::finish(base::Result<Response> result) {
   hook_.reset();
+  bind_flow(nullptr);
   if (auto done = std::exchange(on_done_, nullptr)) done(std::move(result));
 }
 
@@ -361,7 +379,7 @@ base::Result<Response> Transfer::conclude(CURLcode code) {
 
 std::optional<base::Error> Transfer::overdue() const {
   if (auto state = context_.check(); !state) return state.error().with_prefix(label());
-  if (context_.clock().steady_now() - last_progress_ >= request_.stall_timeout) {
+  if (!held_ && context_.clock().steady_now() - last_progress_ >= request_.stall_timeout) {
     return base::retryable(fmt::format("{}: no byte received for {}", label(),
                                        base::format_duration(request_.stall_timeout)),
                            "timeout");
@@ -370,6 +388,7 @@ std::optional<base::Error> Transfer::overdue() const {
 }
 
 base::Duration Transfer::time_left() const {
+  if (held_) return context_.remaining();
   const base::Duration idle = context_.clock().steady_now() - last_progress_;
   return std::min(context_.remaining(),
                   std::max(base::Duration::zero(), request_.stall_timeout - idle));

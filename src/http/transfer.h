@@ -44,6 +44,11 @@ class Transfer {
   /// Time until overdue() may change its answer by time alone.
   base::Duration time_left() const;
 
+  /// Goes on reading when the receiver has caught up. I/O thread.
+  void resume_if_wanted();
+  /// `wake` is called when the receiver has caught up.
+  void bind_flow(std::function<void()> wake);
+
   [[nodiscard]] CURL* handle() const { return easy_.get(); }
   [[nodiscard]] const base::Context& context() const { return context_; }
   void hold_hook(std::shared_ptr<void> hook) { hook_ = std::move(hook); }
@@ -85,6 +90,7 @@ class Transfer {
   std::size_t received_ = 0;
   curl_off_t uploaded_ = 0;
   base::SteadyTime last_progress_;
+  bool held_ = false;                       ///< curl was told to stop reading
   std::optional<base::Error> stop_reason_;  // set by a callback that made curl stop
   CURLcode setup_error_ = CURLE_OK;
   std::shared_ptr<void> hook_;

@@ -86,6 +86,10 @@ const ClusterConfig& Client::config() const {
   return impl_->sender.config();
 }
 
+Sender& Client::sender() {
+  return impl_->sender;
+}
+
 std::vector<std::string> Client::server_warnings() const {
   return impl_->sender.warnings();
 }

@@ -18,6 +18,8 @@
 
 namespace kollect::kube {
 
+class Sender;
+
 /// A served resource, from discovery.
 struct Resource {
   std::string group;
@@ -116,6 +118,8 @@ class Client {
   [[nodiscard]] const ClusterConfig& config() const;
   /// Warning headers of the server, each text once.
   [[nodiscard]] std::vector<std::string> server_warnings() const;
+  /// For watches: the room's own use.
+  [[nodiscard]] Sender& sender();
 
  private:
   struct Impl;

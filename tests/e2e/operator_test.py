@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""The operator on a real kube-apiserver with PostgreSQL and Git over https: manifests are applied, backends are read."""
+import base64
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+
+import harness
+
+SERVERS = harness.ROOT / "scripts/servers"
+NAME = f"op-{os.getpid()}"
+KUBE, PG, GIT = {}, {}, {}
+LIMIT = 60  # seconds that anything may take before the test gives up
+
+
+def server(script, command, *args, **env):
+    return subprocess.run([str(SERVERS / script), command, NAME, *args], check=True, capture_output=True, text=True,
+                          env={**os.environ, "OWNER_PID": str(os.getpid()), **env}).stdout
+
+
+def exports(text):
+    found = {}
+    for line in re.findall(r"^export (.*)$", text, re.M):
+        found.update(re.findall(r"(\w+)=(\"[^\"]*\"|\S+)", line))
+    return found
+
+
+def setUpModule():
+    KUBE.update(exports(server("kube.sh", "start")))
+    PG.update(exports(server("postgres.sh", "start")))
+    GIT.update(exports(server("git.sh", "start")))
+    crds = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
+    kubectl("apply", "--server-side", "-f", "-", stdin=crds)
+    kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+
+
+def tearDownModule():
+    for script in ("kube.sh", "postgres.sh", "git.sh"):
+        server(script, "stop")
+
+
+def kubectl(*args, stdin=None, check=True):
+    env = {**os.environ, "KUBECONFIG": KUBE["KUBECONFIG"], "PATH": KUBE["PATH"].strip('"').replace("$PATH", os.environ["PATH"])}
+    process = subprocess.run(["kubectl", *args], env=env, input=stdin, capture_output=True, text=True, check=False)
+    if check and process.returncode != 0:
+        raise AssertionError(f"kubectl {args}: {process.stderr}")
+    return process.stdout
+
+
+def apply(text):
+    kubectl("apply", "-f", "-", stdin=text)
+
+
+def sql(query):
+    env = {**os.environ, **{k: v for k, v in PG.items() if k.startswith("PG")}}
+    out = subprocess.run(["psql", "-qAtX", "-F", "\t", "-c", query], env=env, capture_output=True, text=True, check=False)
+    return out.stdout.strip().splitlines() if out.returncode == 0 else None
+
+
+def until(what, condition, limit=LIMIT):
+    """Asks again until the answer is true; the answer."""
+    end = time.monotonic() + limit
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            raise AssertionError(f"not within {limit} s: {what}; last answer {answer!r}")
+        time.sleep(0.02)
+
+
+class Operator:
+    def __init__(self, folder, *flags):
+        self.log = open(pathlib.Path(folder) / f"operator-{time.monotonic_ns()}.log", "w+", encoding="utf-8")
+        env = harness.environment(KOLLECT_GIT_MIRROR_DIR=str(pathlib.Path(folder) / "mirrors"))
+        self.process = subprocess.Popen(
+            [harness.KOLLECT, "operator", "--kubeconfig", KUBE["KUBECONFIG"], "--allow-loopback-sinks", "--log-level", "debug",
+             "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=60)
+        self.log.flush()
+        return code
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def text(self):
+        self.log.flush()
+        return pathlib.Path(self.log.name).read_text(encoding="utf-8")
+
+
+def secret(ns, name, **data):
+    lines = "\n".join(f"  {key}: {base64.b64encode(value.encode()).decode()}" for key, value in data.items())
+    return f"---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {ns}}}\ndata:\n{lines}\n"
+
+
+def team(ns, cluster="", table="rows", repo="team"):
+    """Profile, target, sinks and inventory of a namespace."""
+    dsn = f"postgresql://{PG['PGUSER']}:{PG['PGPASSWORD']}@127.0.0.1:{PG['PGPORT']}/{PG['PGDATABASE']}"
+    ca = pathlib.Path(GIT["GIT_CA"]).read_text(encoding="utf-8")
+    return f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {ns}}}
+{secret(ns, "pg", dsn=dsn, url=dsn, connectionString=dsn)}
+{secret(ns, "git", username=GIT["GIT_USER"], password=GIT["GIT_PASS"])}
+{secret(ns, "ca", **{"ca.crt": ca})}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {{name: maps, namespace: {ns}}}
+spec:
+  targetGVK: {{version: v1, kind: ConfigMap}}
+  attributes:
+    - {{name: v, path: "$.data.v", optional: true}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {{name: maps, namespace: {ns}}}
+spec:
+  profileRef: maps
+  includedNamespaces: [{ns}]
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {{name: pg, namespace: {ns}}}
+spec:
+  type: postgres
+  cluster: "{cluster}"
+  postgres: {{databaseRef: {{name: pg}}, table: {table}}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectSnapshotSink
+metadata: {{name: git, namespace: {ns}}}
+spec:
+  type: git
+  cluster: "{cluster}"
+  endpoint: {GIT["GIT_HTTPS_URL"]}/{repo}.git
+  secretRef: {{name: git}}
+  tls: {{caSecretRef: {{name: ca}}}}
+  layout: {{mode: perResource, content: item}}
+  git: {{branch: main}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectInventory
+metadata: {{name: all, namespace: {ns}}}
+spec:
+  databaseSinkRefs: [pg]
+  snapshotSinkRefs: [git]
+"""
+
+
+class Scenario(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.operators = []
+
+    def tearDown(self):
+        for operator in self.operators:
+            if operator.process.poll() is None:
+                operator.kill()
+        if self._outcome.result.failures or self._outcome.result.errors:
+            for operator in self.operators:
+                print(operator.text()[-6000:])
+        super().tearDown()
+
+    def operator(self, *flags):
+        self.operators.append(Operator(self.folder, *flags))
+        return self.operators[-1]
+
+    def repo(self, name):
+        server("git.sh", "repo", name)
+        return pathlib.Path(GIT["GIT_ROOT"]) / f"{name}.git"
+
+    def maps(self, ns, **values):
+        apply("".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: {ns}}}\ndata: {{v: {json.dumps(v)}}}\n"
+                      for name, v in values.items()))
+
+    def rows(self, ns, table="rows", cluster=None):
+        where = f"inventory_namespace = '{ns}'" + ("" if cluster is None else f" and cluster = '{cluster}'")
+        found = sql(f"select payload->>'name', payload->'attributes'->>'v' from {table} where {where} and payload->>'name' <> 'kube-root-ca.crt'")
+        return None if found is None else dict(line.split("\t") for line in found if "\t" in line)
+
+    def files(self, repo):
+        out = subprocess.run(["git", "-C", str(repo), "ls-tree", "-r", "--name-only", "main"], capture_output=True, text=True, check=False).stdout
+        return [line for line in out.splitlines() if "manifest" not in line]
+
+    def status(self, kind, ns, name):
+        text = kubectl("get", kind, name, "-n", ns, "-o", "json", check=False)
+        return json.loads(text).get("status", {}) if text else {}
+
+    def conditions(self, kind, ns, name):
+        return {c["type"]: f"{c['status']}/{c['reason']}" for c in self.status(kind, ns, name).get("conditions", [])}
+
+
+class TeamOperator(Scenario):
+    def test_a_team_collects_into_two_sinks(self):
+        repo = self.repo("team")
+        apply(team("shop"))
+        self.maps("shop", a="1", b="2")
+        self.operator()
+        until("rows in the table", lambda: self.rows("shop") == {"a": "1", "b": "2"})
+        until("files in the repository", lambda: any("/a.yaml" in f for f in self.files(repo)))
+        until("a good inventory", lambda: self.conditions("kollectinventory", "shop", "all").get("Ready") == "True/Exported")
+        until("a good target", lambda: self.conditions("kollecttarget", "shop", "maps").get("Ready") == "True/Collecting")
+        status = self.status("kollectinventory", "shop", "all")
+        self.assertEqual(sorted(e["name"] for e in status["sinkExports"]), ["database/pg", "snapshot/git"])
+        self.assertTrue(all(e["lastChecksum"].startswith("set:") for e in status["sinkExports"]))
+        # A change, a new object, and one that goes.
+        self.maps("shop", a="changed", c="3")
+        kubectl("delete", "configmap", "b", "-n", "shop")
+        until("the changes in the table", lambda: self.rows("shop") == {"a": "changed", "c": "3"})
+        until("the changes in the repository",
+              lambda: "changed" in subprocess.run(["git", "-C", str(repo), "grep", "-h", "v:", "main"], capture_output=True, text=True, check=False).stdout
+              and not any("/b.yaml" in f for f in self.files(repo)))
+        # Deleted while nobody looks.
+        self.assertEqual(self.operators[-1].stop(), 0)
+        kubectl("delete", "configmap", "c", "-n", "shop")
+        self.maps("shop", d="4")
+        self.operator()
+        until("what happened meanwhile", lambda: self.rows("shop") == {"a": "changed", "d": "4"})
+        # Suspended targets have no rows.
+        kubectl("patch", "kollecttarget", "maps", "-n", "shop", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+        until("no rows", lambda: self.rows("shop") == {})
+        until("Suspended", lambda: self.conditions("kollecttarget", "shop", "maps").get("Degraded") == "True/Suspended")
+        kubectl("patch", "kollecttarget", "maps", "-n", "shop", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+        until("rows again", lambda: self.rows("shop") == {"a": "changed", "d": "4"})
+        # The inventory goes, and takes what it wrote with it.
+        kubectl("delete", "kollectinventory", "all", "-n", "shop", "--timeout=60s")
+        self.assertEqual(self.rows("shop"), {})
+        self.assertFalse(any("/a.yaml" in f for f in self.files(repo)))
+        kubectl("delete", "kollecttarget", "maps", "-n", "shop", "--timeout=60s")
+
+    def test_b_one_broken_sink_does_not_stop_the_other(self):
+        apply(team("half", repo="nowhere"))
+        self.maps("half", a="1")
+        self.operator()
+        until("rows", lambda: self.rows("half") == {"a": "1"})
+        until("PartiallySynced", lambda: self.conditions("kollectinventory", "half", "all").get("Ready") == "True/PartiallySynced")
+        kubectl("delete", "kollectdatabasesink", "pg", "-n", "half")
+        kubectl("delete", "kollectsnapshotsink", "git", "-n", "half")
+        until("SinkNotFound", lambda: self.conditions("kollectinventory", "half", "all").get("Degraded") == "True/SinkNotFound")
+        kubectl("delete", "kollectinventory", "all", "-n", "half", "--timeout=60s")
+        kubectl("delete", "kollecttarget", "maps", "-n", "half", "--timeout=60s")
+
+    def test_c_a_target_that_comes_right_recovers_without_a_touch(self):
+        text = team("late", table="late_rows", repo="late")
+        self.repo("late")
+        without_profile = "---".join(part for part in text.split("---") if "kind: KollectProfile" not in part)
+        apply(without_profile)
+        self.maps("late", a="1")
+        self.operator()
+        until("ProfileNotFound", lambda: self.conditions("kollecttarget", "late", "maps").get("Degraded") == "True/ProfileNotFound")
+        apply(text)
+        until("rows", lambda: self.rows("late", "late_rows") == {"a": "1"})
+        until("Ready", lambda: "Degraded" not in self.conditions("kollecttarget", "late", "maps"))
+
+    def test_d_killed_at_random_the_table_ends_right(self):
+        apply(team("crash", table="crash_rows", repo="crash"))
+        self.repo("crash")
+        truth = {}
+        for round_number in range(6):
+            for i in range(10):
+                truth[f"m{i}"] = f"{round_number}-{i}"
+            operator = self.operator()
+            self.maps("crash", **truth)
+            if round_number % 2:
+                kubectl("delete", "configmap", f"m{round_number}", "-n", "crash")
+                del truth[f"m{round_number}"]
+            operator.kill()
+        self.operator()
+        until("the truth", lambda: self.rows("crash", "crash_rows") == truth)
+
+
+class Fleet(Scenario):
+    def test_two_operators_share_a_table_and_a_repository(self):
+        """Two namespaces stand for two clusters: each has its own cluster name on the same table and repository."""
+        repo = self.repo("fleet")
+        apply(team("eu", cluster="eu-1", table="fleet_rows", repo="fleet"))
+        apply(team("us", cluster="us-1", table="fleet_rows", repo="fleet"))
+        self.maps("eu", a="eu")
+        self.maps("us", a="us")
+        self.operator("--watch-namespaces", "eu")
+        self.operator("--watch-namespaces", "us")
+        until("rows of both", lambda: self.rows("eu", "fleet_rows", "eu-1") == {"a": "eu"} and self.rows("us", "fleet_rows", "us-1") == {"a": "us"})
+        until("files of both", lambda: any("eu" in f for f in self.files(repo)) and any("us" in f for f in self.files(repo)))
+        kubectl("delete", "configmap", "a", "-n", "eu")
+        until("eu is empty", lambda: self.rows("eu", "fleet_rows") == {})
+        self.assertEqual(self.rows("us", "fleet_rows"), {"a": "us"})
+
+
+if __name__ == "__main__":
+    harness.main()
