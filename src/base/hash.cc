@@ -90,6 +90,11 @@ std::uint64_t xxh64(std::string_view bytes) {
   return XXH64(bytes.data(), bytes.size(), 0);
 }
 
+Hash128 xxh3_128(std::string_view bytes) {
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  return {.high = hash.high64, .low = hash.low64};
+}
+
 std::string uuid_v5(std::string_view name_space, std::string_view name) {
   std::string input;
   std::string hex;

@@ -29,6 +29,13 @@ class Sha256 {
 };
 
 std::uint64_t xxh64(std::string_view bytes);
+/// XXH3 with 128 bits; equal bytes give equal hashes on every machine.
+struct Hash128 {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  bool operator==(const Hash128&) const = default;
+};
+Hash128 xxh3_128(std::string_view bytes);
 /// Version-5 UUID (RFC 4122) of `name` in the name space `name_space` (textual UUID).
 std::string uuid_v5(std::string_view name_space, std::string_view name);
 

@@ -22,6 +22,7 @@ TEST(Hash, Sha256) {
 
 TEST(Hash, Others) {
   EXPECT_EQ(xxh64(""), 0xEF46DB3751D8E999ULL);
+  EXPECT_EQ(xxh3_128(""), (Hash128{.high = 0x99AA06D3014798D8ULL, .low = 0x6001C324468D497FULL}));
   // RFC 4122 name space for DNS names.
   EXPECT_EQ(uuid_v5("6ba7b810-9dad-11d1-80b4-00c04fd430c8", "www.example.com"),
             "2ed6657d-e927-568b-95e1-2665a8aea6a2");

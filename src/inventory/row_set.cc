@@ -4,60 +4,15 @@
 #include <array>
 #include <cassert>
 #include <numeric>
-#include <optional>
 #include <unordered_map>
 
 #include "base/hash.h"
 #include "inventory/attribute_blocks.h"
 #include "inventory/string_pool.h"
+#include "inventory/uuid.h"
 
 namespace kollect::inventory {
 namespace {
-
-using Uuid = std::array<std::uint8_t, 16>;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
-
-bool is_dash_position(std::size_t i) {
-  return i == 8 || i == 13 || i == 18 || i == 23;
-}
-
-/// Lower-case 8-4-4-4-12 only: every other spelling is kept as text, byte for byte.
-std::optional<Uuid> pack_uuid(std::string_view text) {
-  constexpr std::size_t kUuidLength = 36;
-  if (text.size() != kUuidLength) return std::nullopt;
-  Uuid packed{};
-  std::size_t digit = 0;
-  for (std::size_t i = 0; i < kUuidLength; ++i) {
-    if (is_dash_position(i)) {
-      if (text[i] != '-') return std::nullopt;
-      continue;
-    }
-    const int value = hex_digit(text[i]);
-    if (value < 0) return std::nullopt;
-    packed[digit / 2] = static_cast<std::uint8_t>(packed[digit / 2] << 4U | value);
-    ++digit;
-  }
-  return packed;
-}
-
-void unpack_uuid(const Uuid& packed, std::array<char, 36>& text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::size_t digit = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (is_dash_position(i)) {
-      text[i] = '-';
-      continue;
-    }
-    const unsigned byte = packed[digit / 2];
-    text[i] = kDigits[digit % 2 == 0 ? byte >> 4U : byte & 15U];
-    ++digit;
-  }
-}
 
 /// What rows of one target and kind have in common.
 struct Origin {
@@ -101,7 +56,7 @@ struct RowSet::Impl {
 
   std::uint32_t origin_of(const RowView& row);
   [[nodiscard]] std::uint32_t odd_uid(const Row& row) const;
-  [[nodiscard]] std::string_view uid_text(const Row& row, std::array<char, 36>& buffer) const;
+  [[nodiscard]] std::string_view uid_text(const Row& row, UuidText& buffer) const;
   [[nodiscard]] int compare_uid(const Row& a, const Row& b) const;
   void sort_rows();
   void drop_duplicates();
@@ -122,10 +77,9 @@ std::uint32_t RowSet::Impl::odd_uid(const Row& row) const {
          static_cast<std::uint32_t>(row.uuid[3]) << 24U;
 }
 
-std::string_view RowSet::Impl::uid_text(const Row& row, std::array<char, 36>& buffer) const {
+std::string_view RowSet::Impl::uid_text(const Row& row, UuidText& buffer) const {
   if (row.uid_is_text) return odd_uids.text(odd_uid(row));
-  unpack_uuid(row.uuid, buffer);
-  return {buffer.data(), buffer.size()};
+  return unpack_uuid(row.uuid, buffer);
 }
 
 int RowSet::Impl::compare_uid(const Row& a, const Row& b) const {
@@ -133,8 +87,8 @@ int RowSet::Impl::compare_uid(const Row& a, const Row& b) const {
     // Dashes stand at equal places and hex digits sort like the values they mean.
     return a.uuid < b.uuid ? -1 : (b.uuid < a.uuid ? 1 : 0);
   }
-  std::array<char, 36> left{};
-  std::array<char, 36> right{};
+  UuidText left{};
+  UuidText right{};
   return uid_text(a, left).compare(uid_text(b, right));
 }
 
@@ -247,7 +201,7 @@ base::Result<> RowSet::for_range(std::size_t first, std::size_t last,
                                  const std::function<base::Result<>(const RowView&)>& visit) const {
   assert(impl_->sealed || empty());
   AttributeBlocks::Reader reader(impl_->blocks);
-  std::array<char, 36> uid{};
+  UuidText uid{};
   for (std::size_t i = first; i < std::min(last, size()); ++i) {
     const Row& row = impl_->rows[i];
     const Origin& origin = impl_->origins[row.origin];

@@ -52,6 +52,9 @@ class ChangeSet {
   [[nodiscard]] Version to() const;
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const { return size() == 0; }
+  /// Of all rows of the reader's owners at the moment of to(), as Snapshot's.
+  [[nodiscard]] std::size_t row_count() const;
+  [[nodiscard]] std::string set_hash() const;
   /// In the order of change. Views die with the call. Stops at the first error and returns it.
   base::Result<> for_each(const std::function<base::Result<>(const RowChange&)>& visit) const;
 
