@@ -84,6 +84,9 @@ class Sink {
   virtual base::Result<ExportReport> export_all(const base::Context& context,
                                                 const std::vector<Export>& exports,
                                                 bool dry_run) = 0;
+  /// One pass: only what changed is written where the backend can. This form copies all rows and
+  /// calls export_all.
+  virtual base::Result<ExportReport> apply(const base::Context& context, const Pass& pass);
   /// True when apply() can do with the changes alone.
   [[nodiscard]] virtual bool takes_changes() const { return false; }
   /// Connects without side effects (spec: sinks 16.1).

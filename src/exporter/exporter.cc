@@ -1,0 +1,365 @@
+#include "exporter/exporter.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "exporter/line.h"
+
+namespace kollect::exporter {
+
+base::Result<sinks::ExportReport> SharedSink::apply(const base::Context& context,
+                                                    const sinks::Pass& pass) {
+  const std::scoped_lock lock(mutex_);
+  KL_TRY(context.check());  // the wait for the others may have used up the time
+  return sink_->apply(context, pass);
+}
+
+/// An inventory at work.
+struct Entry {
+  InventoryPlan plan;
+  std::vector<std::shared_ptr<Line>> lines;  ///< as plan.bindings
+  std::unique_ptr<inventory::Reader> counter;
+};
+
+struct Exporter::Impl {
+  Impl(inventory::RowStore& row_store, const base::Clock& the_clock, const base::Logger* logger,
+       ExporterOptions the_options)
+      : store(row_store), clock(the_clock), log(logger), options(std::move(the_options)) {
+    if (options.seed == 0) options.seed = std::random_device{}();
+    random.seed(options.seed);
+  }
+
+  void loop(const std::stop_token& stop);
+  void work(const std::stop_token& stop);
+  void take_signals(base::SteadyTime now);
+  base::SteadyTime look_at_all(base::SteadyTime now);
+  void run_pass(const std::shared_ptr<Line>& line);
+  std::shared_ptr<Line> make_line(const InventoryPlan& plan, const Binding& binding);
+  std::shared_ptr<Breaker> breaker_of(const std::string& sink_key);
+  void configure(Line& line, const InventoryPlan& plan, const Binding& binding);
+  void forget_unused_breakers();
+
+  inventory::RowStore& store;
+  const base::Clock& clock;
+  const base::Logger* log;
+  ExporterOptions options;
+
+  mutable std::mutex mutex;         ///< of everything below but what a running pass owns
+  std::condition_variable wake;     ///< the loop
+  std::condition_variable work_in;  ///< the workers
+  std::condition_variable ended;    ///< a pass ended
+  std::minstd_rand random;
+  std::map<sinks::InventoryId, std::unique_ptr<Entry>> entries;
+  std::map<std::string, std::weak_ptr<Breaker>> breakers;
+  std::deque<std::shared_ptr<Line>> queue;
+  std::function<void(const sinks::InventoryId&)> listener;
+  base::SteadyTime started_at{};
+  bool nudged = false;
+  bool stopping = false;
+
+  std::mutex signal_mutex;  ///< of these two; held for moments only
+  std::set<inventory::Owner> touched;
+  bool listening = true;  ///< the loop sleeps and wants to hear of the first signal
+
+  std::vector<std::jthread> threads;
+};
+
+std::shared_ptr<Breaker> Exporter::Impl::breaker_of(const std::string& sink_key) {
+  std::weak_ptr<Breaker>& place = breakers[sink_key];
+  auto breaker = place.lock();
+  if (!breaker) {
+    breaker = std::make_shared<Breaker>(options.breaker);
+    place = breaker;
+  }
+  return breaker;
+}
+
+void Exporter::Impl::forget_unused_breakers() {
+  std::erase_if(breakers, [](const auto& item) { return item.second.expired(); });
+}
+
+std::shared_ptr<Line> Exporter::Impl::make_line(const InventoryPlan& plan, const Binding& binding) {
+  auto line = std::make_shared<Line>(options.schedule, random());
+  line->inventory = plan.id;
+  line->breaker = breaker_of(binding.sink_key);
+  line->wanted_key = plan.wanted_key;
+  line->reader = store.subscribe(plan.wanted);
+  return line;
+}
+
+void Exporter::Impl::configure(Line& line, const InventoryPlan& plan, const Binding& binding) {
+  const base::SteadyTime now = clock.steady_now();
+  line.binding = binding;
+  line.head = head_of(plan, binding);
+  line.schedule.hold(plan.suspended || !plan.complete);
+  line.schedule.configure(
+      {.interval = binding.interval,
+       .generation = plan.generation,
+       .identity = fmt::format("{}\n{}\n{}", plan.uid, binding.sink_identity, plan.wanted_key)},
+      now);
+  if (plan.spread_start && plan.complete && !line.spread && !binding.cluster.empty()) {
+    const base::Duration most = std::min(options.start_spread, (now - started_at) / 2);
+    if (most.count() > 0) {
+      line.schedule.not_before(now + base::Duration(std::uniform_int_distribution<std::int64_t>(
+                                         0, most.count())(random)));
+    }
+  }
+  line.spread = line.spread || plan.complete;
+  line.next_look = now;
+}
+
+void Exporter::Impl::take_signals(base::SteadyTime now) {
+  std::set<inventory::Owner> owners;
+  {
+    const std::scoped_lock lock(signal_mutex);
+    owners.swap(touched);
+  }
+  if (owners.empty()) return;
+  for (const auto& [id, entry] : entries) {
+    const auto& wanted = entry->plan.wanted;
+    if (std::ranges::none_of(owners, [&](const auto& owner) { return wanted(owner); })) continue;
+    for (const auto& line : entry->lines) {
+      line->schedule.signal(now);
+      line->next_look = now;
+    }
+  }
+}
+
+base::SteadyTime Exporter::Impl::look_at_all(base::SteadyTime now) {
+  base::SteadyTime next = base::SteadyTime::max();
+  for (const auto& [id, entry] : entries) {
+    for (const auto& line : entry->lines) {
+      if (line->schedule.running() || stopping) continue;
+      if (line->next_look > now) {
+        next = std::min(next, line->next_look);
+        continue;
+      }
+      const Schedule::Look look =
+          line->schedule.look(now, line->reader->pending(), line->breaker->next_try(now));
+      if (look.why != Why::kNone) {
+        line->why = look.why;
+        line->began_with = line->schedule.settings();
+        // With targets that cannot be read, rows that went from the store may still exist.
+        line->differences = look.why == Why::kChange && line->schedule.confirmed() &&
+                            line->head.keep_targets.empty();
+        line->used = line->binding;
+        line->used_head = line->head;
+        line->schedule.begin();
+        line->status.running = true;
+        queue.push_back(line);
+        work_in.notify_one();
+        continue;
+      }
+      line->next_look = look.next.value_or(base::SteadyTime::max());
+      next = std::min(next, line->next_look);
+    }
+  }
+  return next;
+}
+
+void Exporter::Impl::loop(const std::stop_token& stop) {
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    nudged = false;
+    const base::SteadyTime now = clock.steady_now();
+    take_signals(now);
+    const base::SteadyTime next = look_at_all(now);
+    // Until the rows in motion have settled their signals are gathered, not answered one by one.
+    const bool settling = next - now <= options.schedule.longest_wait && next > now;
+    {
+      const std::scoped_lock signals(signal_mutex);
+      listening = !settling;
+      if (listening && !touched.empty()) continue;
+    }
+    const auto woken = [&] { return nudged || stop.stop_requested(); };
+    if (next == base::SteadyTime::max()) {
+      wake.wait(lock, woken);
+    } else {
+      wake.wait_until(lock, next, woken);
+    }
+  }
+}
+
+void Exporter::Impl::work(const std::stop_token& stop) {
+  while (true) {
+    std::shared_ptr<Line> line;
+    {
+      std::unique_lock lock(mutex);
+      work_in.wait(lock, [&] { return !queue.empty() || stop.stop_requested(); });
+      if (queue.empty()) return;
+      line = std::move(queue.front());
+      queue.pop_front();
+    }
+    run_pass(line);
+  }
+}
+
+void Exporter::Impl::run_pass(const std::shared_ptr<Line>& line) {
+  const base::Context context =
+      base::Context(clock, line->stop.get_token()).with_timeout(options.pass_deadline);
+  const base::SteadyTime began = clock.steady_now();
+  const base::WallTime exported_at = clock.now();
+  std::optional<PassResult> result;
+  if (line->breaker->try_enter(began)) result = line->pass(context, exported_at);
+  {
+    const std::scoped_lock lock(mutex);
+    const base::SteadyTime now = clock.steady_now();
+    settle(*line, result, began, now, exported_at);
+    line->next_look = now;
+    nudged = true;
+    if (log != nullptr && result) log_outcome(*log, *line, *result, now - began);
+  }
+  wake.notify_all();
+  if (result && listener) listener(line->inventory);
+  {
+    const std::scoped_lock lock(mutex);
+    line->status.running = false;
+  }
+  ended.notify_all();
+}
+
+Exporter::Exporter(inventory::RowStore& store, const base::Clock& clock, const base::Logger* log,
+                   ExporterOptions options)
+    : impl_(std::make_unique<Impl>(store, clock, log, std::move(options))) {}
+
+Exporter::~Exporter() {
+  stop();
+}
+
+void Exporter::start() {
+  impl_->started_at = impl_->clock.steady_now();
+  impl_->threads.emplace_back([this](const std::stop_token& stop) { impl_->loop(stop); });
+  for (std::size_t i = 0; i < std::max<std::size_t>(impl_->options.threads, 1); ++i) {
+    impl_->threads.emplace_back([this](const std::stop_token& stop) { impl_->work(stop); });
+  }
+}
+
+void Exporter::drain(base::Duration limit) {
+  std::unique_lock lock(impl_->mutex);
+  impl_->stopping = true;
+  for (const auto& line : impl_->queue) line->status.running = false;
+  impl_->queue.clear();
+  impl_->ended.wait_for(lock, limit, [&] {
+    return std::ranges::none_of(impl_->entries, [](const auto& item) {
+      return std::ranges::any_of(item.second->lines,
+                                 [](const auto& line) { return line->status.running; });
+    });
+  });
+}
+
+void Exporter::stop() {
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    impl_->stopping = true;
+    impl_->queue.clear();
+    for (const auto& [id, entry] : impl_->entries) {
+      for (const auto& line : entry->lines) line->stop.request_stop();
+    }
+    for (auto& thread : impl_->threads) thread.request_stop();
+  }
+  impl_->wake.notify_all();
+  impl_->work_in.notify_all();
+  impl_->threads.clear();  // joins
+}
+
+void Exporter::set(InventoryPlan plan) {
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    if (impl_->stopping) return;
+    std::unique_ptr<Entry>& entry = impl_->entries[plan.id];
+    if (!entry) entry = std::make_unique<Entry>();
+    if (!entry->counter || entry->plan.wanted_key != plan.wanted_key) {
+      entry->counter = impl_->store.subscribe(plan.wanted);
+    }
+    std::vector<std::shared_ptr<Line>> lines;
+    for (const Binding& binding : plan.bindings) {
+      const auto same = std::ranges::find_if(entry->lines, [&](const auto& line) {
+        return line && line->binding.name == binding.name &&
+               line->binding.sink_key == binding.sink_key && line->wanted_key == plan.wanted_key;
+      });
+      auto line = same != entry->lines.end() ? std::move(*same) : impl_->make_line(plan, binding);
+      impl_->configure(*line, plan, binding);
+      lines.push_back(std::move(line));
+    }
+    for (const auto& unused : entry->lines) {
+      if (unused) unused->stop.request_stop();
+    }
+    entry->lines = std::move(lines);
+    entry->plan = std::move(plan);
+    impl_->forget_unused_breakers();
+    impl_->nudged = true;
+  }
+  impl_->wake.notify_all();
+}
+
+void Exporter::remove(const sinks::InventoryId& id) {
+  std::unique_lock lock(impl_->mutex);
+  const auto it = impl_->entries.find(id);
+  if (it == impl_->entries.end()) return;
+  const std::unique_ptr<Entry> entry = std::move(it->second);
+  impl_->entries.erase(it);
+  for (const auto& line : entry->lines) line->stop.request_stop();
+  std::erase_if(impl_->queue, [&](const auto& line) {
+    if (line->inventory != id) return false;
+    line->status.running = false;
+    return true;
+  });
+  impl_->ended.wait(lock, [&] {
+    return std::ranges::none_of(entry->lines,
+                                [](const auto& line) { return line->status.running; });
+  });
+}
+
+void Exporter::rows_changed(const inventory::Owner& owner) {
+  {
+    const std::scoped_lock lock(impl_->signal_mutex);
+    if (!impl_->touched.insert(owner).second || !impl_->listening) return;
+    impl_->listening = false;
+  }
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    impl_->nudged = true;
+  }
+  impl_->wake.notify_all();
+}
+
+std::optional<InventoryStatus> Exporter::status(const sinks::InventoryId& id) const {
+  const std::scoped_lock lock(impl_->mutex);
+  const auto it = impl_->entries.find(id);
+  if (it == impl_->entries.end()) return std::nullopt;
+  const base::SteadyTime now = impl_->clock.steady_now();
+  InventoryStatus status{.rows = it->second->counter->row_count(), .bindings = {}};
+  for (const auto& line : it->second->lines) status.bindings.push_back(line->status_at(now));
+  return status;
+}
+
+void Exporter::on_outcome(std::function<void(const sinks::InventoryId&)> listener) {
+  impl_->listener = std::move(listener);
+}
+
+base::Result<> Exporter::clean(const base::Context& context, const InventoryPlan& plan,
+                               const Binding& binding) const {
+  KL_ASSIGN(const std::shared_ptr<SharedSink> sink, binding.open(context));
+  const auto nothing = impl_->store.subscribe([](const inventory::Owner&) { return false; });
+  const inventory::Snapshot rows = nothing->snapshot();
+  sinks::Pass pass{.head = head_of(plan, binding),
+                   .rows = &rows,
+                   .changes = nullptr,
+                   .row_count = 0,
+                   .set_hash = rows.set_hash()};
+  pass.head.keep_targets.clear();
+  pass.head.exported_at = impl_->clock.now();
+  KL_TRY(sink->apply(context, pass));
+  return {};
+}
+
+}  // namespace kollect::exporter

@@ -1,0 +1,342 @@
+// The exporter with its threads, on a row store and backends in memory.
+#include "exporter/exporter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+
+namespace kollect::exporter {
+namespace {
+
+using namespace std::chrono_literals;
+using inventory::Owner;
+using inventory::OwnerClass;
+using inventory::RowView;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+/// A database as a map from uid to attributes. Outlives its sinks, as backends do.
+class Backend {
+ public:
+  std::map<std::string, std::string> rows;
+  std::vector<std::string> passes;  ///< "all 3" or "changes 1"
+  std::optional<base::Error> down;
+  bool hang = false;
+
+  template <class Condition>
+  bool until(Condition condition) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 30s, [&] { return condition(*this); });
+  }
+  template <class Change>
+  void with(Change change) {
+    const std::scoped_lock lock(mutex_);
+    change(*this);
+    changed_.notify_all();
+  }
+
+ private:
+  friend class BackendSink;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+};
+
+class BackendSink final : public sinks::Sink {
+ public:
+  explicit BackendSink(Backend& backend) : backend_(backend) {}
+  base::Result<sinks::ExportReport> export_all(const base::Context&,
+                                               const std::vector<sinks::Export>&, bool) override {
+    return base::terminal("not used");
+  }
+  base::Result<> probe(const base::Context&) override { return {}; }
+  [[nodiscard]] bool takes_changes() const override { return true; }
+  base::Result<sinks::ExportReport> apply(const base::Context& context,
+                                          const sinks::Pass& pass) override {
+    std::unique_lock lock(backend_.mutex_);
+    const auto wake = context.on_cancel([this] { backend_.changed_.notify_all(); });
+    if (backend_.hang) {
+      backend_.passes.emplace_back("hangs");
+      backend_.changed_.notify_all();
+    }
+    backend_.changed_.wait(lock, [&] { return !backend_.hang || context.cancelled(); });
+    KL_TRY(context.check());
+    if (backend_.down) {
+      backend_.passes.emplace_back("down");
+      backend_.changed_.notify_all();
+      return *backend_.down;
+    }
+    sinks::ExportReport report;
+    if (pass.changes != nullptr) {
+      KL_TRY(pass.changes->for_each([&](const inventory::RowChange& change) -> base::Result<> {
+        if (change.removed) {
+          report.removed += backend_.rows.erase(std::string(change.row.uid));
+        } else {
+          put(change.row, report);
+        }
+        return {};
+      }));
+      backend_.passes.push_back("changes " + std::to_string(pass.changes->size()));
+    } else {
+      std::map<std::string, std::string> before;
+      before.swap(backend_.rows);
+      KL_TRY(pass.rows->for_each([&](const RowView& row) -> base::Result<> {
+        const auto it = before.find(std::string(row.uid));
+        if (it != before.end() && it->second == row.attributes) {
+          backend_.rows.insert(before.extract(it));
+        } else {
+          put(row, report);
+        }
+        return {};
+      }));
+      report.removed = before.size();
+      backend_.passes.push_back("all " + std::to_string(pass.row_count));
+    }
+    backend_.changed_.notify_all();
+    return report;
+  }
+
+ private:
+  void put(const RowView& row, sinks::ExportReport& report) {
+    backend_.rows[std::string(row.uid)] = row.attributes;
+    ++report.written;
+  }
+  Backend& backend_;
+};
+
+const Owner kOwner{.owner_class = OwnerClass::kTarget, .ns = "n", .name = "t"};
+const sinks::InventoryId kInventory{.ns = "n", .name = "i"};
+
+class ExporterTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    store_.on_change([this](const Owner& owner) { exporter_->rows_changed(owner); });
+    ExporterOptions options;
+    options.schedule.quiet = 2ms;
+    options.schedule.longest_wait = 10ms;
+    options.schedule.retry_base = 5ms;
+    options.seed = 1;
+    exporter_ = std::make_unique<Exporter>(store_, clock_, nullptr, options);
+    exporter_->start();
+  }
+  void TearDown() override { exporter_.reset(); }
+
+  static RowView row(const std::string& uid, const std::string& attributes) {
+    return {.target_namespace = "n",
+            .target_name = "t",
+            .ns = "n",
+            .name = uid,
+            .group = "",
+            .version = "v1",
+            .kind = "ConfigMap",
+            .uid = uid,
+            .attributes = attributes};
+  }
+  void put(const std::string& uid, const std::string& attributes) {
+    store_.upsert(kOwner, 1, row(uid, attributes));
+  }
+  static Binding binding(const std::string& name, Backend& backend) {
+    Binding made;
+    made.name = name;
+    made.sink_key = "database/n/" + name;
+    made.sink_identity = "one";
+    made.interval = 1h;
+    made.open = [shared = std::make_shared<SharedSink>(std::make_unique<BackendSink>(backend))](
+                    const base::Context&) { return shared; };
+    return made;
+  }
+  static InventoryPlan plan(std::vector<Binding> bindings) {
+    InventoryPlan made;
+    made.id = kInventory;
+    made.uid = "u";
+    made.generation = 1;
+    made.complete = true;
+    made.wanted = [](const Owner& owner) {
+      return owner.owner_class == OwnerClass::kTarget && owner.ns == "n";
+    };
+    made.wanted_key = "n";
+    made.bindings = std::move(bindings);
+    return made;
+  }
+
+  base::SystemClock clock_;
+  inventory::RowStore store_;
+  std::unique_ptr<Exporter> exporter_;
+  Backend backend_;
+};
+
+TEST_F(ExporterTest, FirstEverythingThenDifferences) {
+  put("a", "1");
+  put("b", "2");
+  backend_.rows["gone"] = "left over from before the start";
+  exporter_->set(plan({binding("database/x", backend_)}));
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 1; }));
+  EXPECT_THAT(backend_.rows, ElementsAre(Pair("a", "1"), Pair("b", "2")));
+  put("b", "changed");
+  store_.remove(kOwner, "a");
+  ASSERT_TRUE(backend_.until([](Backend& b) {
+    return b.rows == std::map<std::string, std::string>{{"b", "changed"}};
+  }));
+  EXPECT_EQ(backend_.passes.front(), "all 2");
+  for (std::size_t i = 1; i < backend_.passes.size(); ++i) {
+    EXPECT_THAT(backend_.passes[i], ::testing::StartsWith("changes "));
+  }
+}
+
+TEST_F(ExporterTest, NothingLeavesBeforeTheFirstListsAreComplete) {
+  put("a", "1");
+  backend_.rows["b"] = "exported by the run before";
+  auto incomplete = plan({binding("database/x", backend_)});
+  incomplete.complete = false;
+  exporter_->set(incomplete);
+  put("c", "3");
+  Backend other;
+  auto beside = plan({binding("database/y", other)});
+  beside.id.name = "beside";
+  exporter_->set(beside);
+  ASSERT_TRUE(other.until([](Backend& b) { return b.rows.size() == 2; }));
+  backend_.with([](Backend& b) { EXPECT_THAT(b.passes, IsEmpty()); });
+  incomplete.complete = true;
+  exporter_->set(incomplete);
+  ASSERT_TRUE(
+      backend_.until([](Backend& b) { return b.rows.size() == 2 && !b.rows.contains("b"); }));
+  exporter_.reset();
+}
+
+TEST_F(ExporterTest, AfterAnErrorTheBackendIsCompared) {
+  put("a", "1");
+  exporter_->set(plan({binding("database/x", backend_)}));
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 1; }));
+  backend_.with([](Backend& b) { b.down = base::retryable("out of reach"); });
+  put("a", "2");
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.back() == "down"; }));
+  backend_.with([](Backend& b) {
+    b.down.reset();
+    b.rows["half"] = "written by the pass that broke";
+  });
+  ASSERT_TRUE(backend_.until([](Backend& b) {
+    return b.rows == std::map<std::string, std::string>{{"a", "2"}};
+  }));
+  backend_.with([](Backend& b) { EXPECT_EQ(b.passes.back(), "all 1"); });
+  const auto status = exporter_->status(kInventory);
+  ASSERT_TRUE(status);
+  EXPECT_GE(status->bindings[0].failures, 1U);
+}
+
+TEST_F(ExporterTest, ASlowSinkDelaysNoOther) {
+  Backend slow;
+  slow.hang = true;
+  exporter_->set(plan({binding("database/slow", slow), binding("database/x", backend_)}));
+  ASSERT_TRUE(slow.until([](Backend& b) { return !b.passes.empty(); }));
+  for (int i = 0; i < 20; ++i) {
+    put("a", std::to_string(i));
+    ASSERT_TRUE(backend_.until([&](Backend& b) { return b.rows["a"] == std::to_string(i); }));
+  }
+  EXPECT_EQ(slow.passes.size(), 1U) << "one pass in flight";
+  slow.with([](Backend& b) { b.hang = false; });
+  ASSERT_TRUE(slow.until([](Backend& b) { return b.rows["a"] == "19"; }));
+  exporter_.reset();
+}
+
+TEST_F(ExporterTest, TargetsThatCannotBeReadKeepTheirRows) {
+  put("a", "1");
+  auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 1; }));
+  made.keep_targets = {"other"};
+  exporter_->set(made);
+  put("a", "2");
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "2"; }));
+  // Differences alone could name rows of the target that went from the store only.
+  backend_.with([](Backend& b) { EXPECT_EQ(b.passes.back(), "all 1"); });
+}
+
+TEST_F(ExporterTest, AnotherSinkOrSpecExportsEverything) {
+  put("a", "1");
+  auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 1; }));
+  exporter_->set(made);  // equal: nothing
+  made.bindings[0].sink_identity = "two";
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 2; }));
+  made.generation = 2;
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 3; }));
+  backend_.with([](Backend& b) { EXPECT_THAT(b.passes, ElementsAre("all 1", "all 1", "all 1")); });
+}
+
+TEST_F(ExporterTest, SuspendedHoldsAndRemoveCancels) {
+  put("a", "1");
+  backend_.hang = true;
+  auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 1; }));
+  exporter_->remove(kInventory);  // returns although the backend hangs
+  EXPECT_FALSE(exporter_->status(kInventory));
+  backend_.with([](Backend& b) {
+    b.hang = false;
+    EXPECT_THAT(b.rows, IsEmpty());
+  });
+  made.suspended = true;
+  exporter_->set(made);
+  put("a", "2");
+  made.suspended = false;
+  made.generation = 2;
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "2"; }));
+}
+
+TEST_F(ExporterTest, StatusTellsWhatWasExported) {
+  put("a", "1");
+  put("b", "1");
+  std::mutex mutex;
+  std::condition_variable told;
+  int outcomes = 0;
+  exporter_->on_outcome([&](const sinks::InventoryId& id) {
+    EXPECT_EQ(id, kInventory);
+    const std::scoped_lock lock(mutex);
+    ++outcomes;
+    told.notify_all();
+  });
+  exporter_->set(plan({binding("database/x", backend_)}));
+  {
+    std::unique_lock lock(mutex);
+    ASSERT_TRUE(told.wait_for(lock, 30s, [&] { return outcomes == 1; }));
+  }
+  auto status = exporter_->status(kInventory);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->rows, 2U);
+  ASSERT_EQ(status->bindings.size(), 1U);
+  EXPECT_EQ(status->bindings[0].name, "database/x");
+  EXPECT_EQ(status->bindings[0].writes, 1U);
+  EXPECT_TRUE(status->bindings[0].last_write);
+  EXPECT_THAT(status->bindings[0].last_checksum, ::testing::MatchesRegex("set:[0-9a-f]{32}"));
+  exporter_.reset();
+}
+
+TEST_F(ExporterTest, CleaningWritesTheEmptySet) {
+  backend_.rows = {{"a", "1"}, {"b", "2"}};
+  const auto made = plan({binding("database/x", backend_)});
+  ASSERT_TRUE(exporter_->clean(base::Context::background(), made, made.bindings[0]));
+  EXPECT_THAT(backend_.rows, IsEmpty());
+}
+
+TEST_F(ExporterTest, UnderConstantChangeTheLastStateArrives) {
+  exporter_->set(plan({binding("database/x", backend_)}));
+  for (int i = 0; i < 20'000; ++i) put("row-" + std::to_string(i % 50), std::to_string(i));
+  ASSERT_TRUE(backend_.until([](Backend& b) {
+    if (b.rows.size() != 50) return false;
+    for (int i = 0; i < 50; ++i) {
+      if (b.rows["row-" + std::to_string(i)] != std::to_string(19'950 + i)) return false;
+    }
+    return true;
+  }));
+}
+
+}  // namespace
+}  // namespace kollect::exporter

@@ -1,0 +1,12 @@
+#include "sinks/sink.h"
+
+namespace kollect::sinks {
+
+base::Result<ExportReport> Sink::apply(const base::Context& context, const Pass& pass) {
+  const inventory::RowSet rows = pass.rows->to_row_set();
+  Export whole = pass.head;
+  whole.rows = &rows;
+  return export_all(context, {whole}, false);
+}
+
+}  // namespace kollect::sinks
