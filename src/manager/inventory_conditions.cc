@@ -1,0 +1,238 @@
+#include "manager/inventory_conditions.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+
+namespace kollect::manager {
+namespace {
+
+constexpr std::size_t kManyRows = 1800;
+
+std::string messages_of(const std::vector<const SinkFact*>& sinks) {
+  std::vector<std::string> parts;
+  for (const SinkFact* sink : sinks) {
+    const base::Error& error = sink->unusable ? *sink->unusable : *sink->error;
+    parts.push_back(sink->name + ": " + error.message);
+  }
+  return base::join(parts, "; ");
+}
+
+class Tables {
+ public:
+  Tables(StatusDraft& draft, const InventoryFacts& facts) : draft_(draft), facts_(facts) {
+    for (const SinkFact& sink : facts.sinks) {
+      if (sink.unusable) unusable_.push_back(&sink);
+      if (sink.unusable || sink.error) {
+        failed_.push_back(&sink);
+      } else if (sink.exported) {
+        exported_.push_back(&sink);
+      } else {
+        waiting_.push_back(&sink);
+      }
+    }
+  }
+
+  std::vector<Told> set() {
+    shard_warning();
+    if (facts_.suspended) {
+      degraded("Suspended", "spec.suspend is set; rows are kept, nothing is exported", false);
+    } else if (facts_.denied) {
+      degraded(facts_.denied->reason, facts_.denied->message, true);
+    } else if (facts_.sinks.empty()) {
+      no_sinks();
+    } else if (unusable_.size() == facts_.sinks.size()) {
+      const std::string& reason = unusable_.front()->unusable->reason;
+      reachable(false, reason, messages_of(unusable_));
+      degraded(reason, messages_of(unusable_), true);
+    } else if (!facts_.complete) {
+      reachable_by_refs();
+      draft_.drop("Degraded");
+      draft_.set({.type = "Ready",
+                  .status = "Unknown",
+                  .reason = "Collecting",
+                  .message = "waiting for the first complete list of " +
+                             (facts_.waiting.empty() ? std::string("the targets")
+                                                     : base::join(facts_.waiting, ", "))});
+    } else {
+      exports();
+    }
+    return std::move(told_);
+  }
+
+ private:
+  void condition(const char* type, const char* status, const std::string& reason,
+                 const std::string& message) {
+    draft_.set({.type = type, .status = status, .reason = reason, .message = message});
+  }
+  void tell(const char* topic, bool warning, const std::string& reason,
+            const std::string& message) {
+    told_.push_back({.topic = topic, .warning = warning, .reason = reason, .message = message});
+  }
+
+  void shard_warning() {
+    if (facts_.rows < kManyRows) {
+      draft_.drop("ExportShardWarning");
+      tell("shard", false, "", "");
+      return;
+    }
+    const std::string message = fmt::format(
+        "{} or more rows: document sinks get large files or several parts; consider "
+        "more namespaces or a layout by resource",
+        kManyRows);
+    condition("ExportShardWarning", "True", "ApproachingExportCap", message);
+    tell("shard", true, "ApproachingExportCap", message);
+  }
+
+  void degraded(const std::string& reason, const std::string& message, bool event) {
+    draft_.drop("Ready");
+    condition("Degraded", "True", reason, message);
+    condition("Synced", "False", reason, message);
+    if (event) tell("export", true, reason, message);
+  }
+
+  void reachable(bool yes, const std::string& reason, const std::string& message) {
+    condition("SinkReachable", yes ? "True" : "False", reason, message);
+  }
+
+  void reachable_by_refs() {
+    if (unusable_.empty()) {
+      reachable(true, "SinksReachable",
+                fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
+    } else {
+      reachable(false, unusable_.front()->unusable->reason, messages_of(unusable_));
+    }
+  }
+
+  void no_sinks() {
+    draft_.drop("Degraded");
+    const char* message = "no sinks are referenced, so nothing is exported";
+    condition("Ready", "True", "NoExport", message);
+    condition("Synced", "True", "NoExport", message);
+    reachable(true, "NoSinksConfigured", message);
+  }
+
+  void exports() {
+    if (failed_.empty() && exported_.empty()) {
+      reachable_by_refs();
+      draft_.drop("Degraded");
+      condition("Ready", "Unknown", "Collecting", "the first export is on its way");
+      return;
+    }
+    if (failed_.empty()) {
+      good();
+    } else if (!exported_.empty()) {
+      partly();
+    } else {
+      all_failed();
+    }
+  }
+
+  void good() {
+    draft_.drop("Degraded");
+    const std::string message =
+        fmt::format("exported to {} of {} sink{}", exported_.size(), facts_.sinks.size(),
+                    facts_.sinks.size() == 1 ? "" : "s");
+    condition("Ready", "True", "Exported", message);
+    reachable(true, "SinksReachable",
+              fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
+    if (!waiting_.empty() || facts_.wrote_partially) {
+      condition("Synced", "False", "PartiallySynced",
+                "some sinks were written to, the others had nothing new or wait for their turn");
+    } else {
+      condition("Synced", "True", "Exported", message);
+    }
+    tell("export", false, "ExportSucceeded",
+         fmt::format("{} items, {} sink{}", facts_.rows, exported_.size(),
+                     exported_.size() == 1 ? "" : "s"));
+  }
+
+  void partly() {
+    draft_.drop("Degraded");
+    const std::string message = messages_of(failed_);
+    condition("Ready", "True", "PartiallySynced", message);
+    condition("Synced", "False", "PartiallySynced", message);
+    reachable(false, unusable_.empty() ? "ExportFailed" : unusable_.front()->unusable->reason,
+              message);
+    tell("export", true, "ExportFailed", message);
+  }
+
+  void all_failed() {
+    const std::string message = messages_of(failed_);
+    const bool terminal = std::ranges::all_of(failed_, [](const SinkFact* sink) {
+      return is_terminal(sink->unusable ? *sink->unusable : *sink->error);
+    });
+    const char* reason = terminal ? "ExportTerminal" : "Progressing";
+    draft_.drop("Ready");
+    condition("Degraded", "True", too_large().value_or(reason), message);
+    condition("Synced", "False", reason, message);
+    reachable(false, terminal ? "ExportTerminal" : "ExportFailed", message);
+    tell("export", true, reason, message);
+  }
+
+  /// A size that no sink takes has its own reason (spec: runtime 9.6).
+  [[nodiscard]] std::optional<std::string> too_large() const {
+    for (const SinkFact* sink : failed_) {
+      if (!sink->error) continue;
+      if (sink->error->reason == "payload_too_large") return "PayloadTooLarge";
+      if (sink->error->reason == "spill_required") return "SpillRequired";
+    }
+    return std::nullopt;
+  }
+
+  StatusDraft& draft_;
+  const InventoryFacts& facts_;
+  std::vector<const SinkFact*> unusable_;
+  std::vector<const SinkFact*> failed_;
+  std::vector<const SinkFact*> exported_;
+  std::vector<const SinkFact*> waiting_;
+  std::vector<Told> told_;
+};
+
+}  // namespace
+
+bool is_terminal(const base::Error& error) {
+  switch (error.kind) {
+    case base::ErrorKind::kRetryable:
+    case base::ErrorKind::kConflict:
+    case base::ErrorKind::kCancelled:
+      return false;
+    default:
+      return true;
+  }
+}
+
+std::vector<Told> set_conditions(StatusDraft& draft, const InventoryFacts& facts) {
+  return Tables(draft, facts).set();
+}
+
+std::optional<Condition> sink_condition(const base::Error* unusable,
+                                        const exporter::BindingStatus* binding, bool fresh) {
+  Condition condition{.type = "Synced", .status = "False", .reason = "ExportFailed", .message = {}};
+  if (unusable != nullptr) {
+    condition.message = unusable->message;
+    return condition;
+  }
+  if (binding == nullptr) return std::nullopt;
+  if (binding->error) {
+    condition.message = binding->error->message;
+    return condition;
+  }
+  if (!binding->last_export) return std::nullopt;
+  if (fresh || binding->running || binding->interval < std::chrono::seconds(1)) {
+    condition.status = "True";
+    condition.reason = "Exported";
+    condition.message = "written";
+    return condition;
+  }
+  condition.reason = "Debounced";
+  condition.message = fmt::format(
+      "nothing changed since the last export; a change is exported at once, unchanged rows are "
+      "checked again every {}",
+      base::format_duration(binding->interval));
+  return condition;
+}
+
+}  // namespace kollect::manager

@@ -1,0 +1,51 @@
+// The condition tables of KollectInventory as functions of facts (spec: runtime 7.3).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "exporter/exporter.h"
+#include "manager/status_draft.h"
+
+namespace kollect::manager {
+
+/// How one sink reference stands.
+struct SinkFact {
+  std::string name = {};                     ///< "database/pg"
+  std::optional<base::Error> unusable = {};  ///< does not resolve, or is known to be broken
+  bool exported = false;                     ///< at least once since the start
+  std::optional<base::Error> error = {};     ///< of the last pass
+};
+
+struct InventoryFacts {
+  bool suspended = false;
+  std::optional<base::Error> denied = {};  ///< by a scope
+  std::size_t rows = 0;
+  bool complete = true;  ///< first lists of all targets are in
+  std::vector<std::string> waiting = {};
+  bool wrote_partially = false;  ///< since the last look some sinks were written to, others skipped
+  std::vector<SinkFact> sinks = {};
+};
+
+/// An event to tell, or with an empty reason: the topic is over.
+struct Told {
+  std::string topic;
+  bool warning = false;
+  std::string reason;
+  std::string message;
+};
+
+/// Errors that waiting does not mend.
+bool is_terminal(const base::Error& error);
+
+/// Sets Ready, Synced, SinkReachable, Degraded and ExportShardWarning.
+std::vector<Told> set_conditions(StatusDraft& draft, const InventoryFacts& facts);
+
+/// Synced of one sinkExports[] entry; none: nothing is known yet, what stands there stays.
+/// `unusable`: why the reference does not resolve, or null; `fresh`: written since the last look.
+std::optional<Condition> sink_condition(const base::Error* unusable,
+                                        const exporter::BindingStatus* binding, bool fresh);
+
+}  // namespace kollect::manager

@@ -1,0 +1,280 @@
+#include "manager/manager.h"
+
+#include <algorithm>
+#include <set>
+
+#include "api/codec.h"
+#include "collector/collector.h"
+#include "inventory/row_store.h"
+#include "kube/reflector.h"
+#include "manager/inventory_controller.h"
+#include "manager/object_cache.h"
+#include "manager/secret_reader.h"
+#include "manager/sink_registry.h"
+#include "manager/target_board.h"
+#include "manager/target_controller.h"
+#include "manager/work_queue.h"
+#include "manager/workers.h"
+#include "manager/writer.h"
+
+namespace kollect::manager {
+namespace {
+
+/// Status of an inventory whose rows move all the time is written at most this often.
+constexpr base::Duration kStatusPace = std::chrono::seconds(1);
+/// Signals of a target are gathered this long before its status is looked at.
+constexpr base::Duration kSignalPace = std::chrono::milliseconds(200);
+constexpr std::size_t kListsAtOnce = 4;
+
+kube::Resource resource_of(const std::string& kind) {
+  const api::KindInfo* info = api::find_kind(kind);
+  return {.group = api::kGroup,
+          .version = api::kVersion,
+          .kind = kind,
+          .plural = info->plural,
+          .namespaced = info->namespaced,
+          .verbs = {"get", "list", "watch"}};
+}
+
+WorkQueue::Options queue_options(base::Duration rate_limit) {
+  if (rate_limit <= base::Duration::zero()) return {};
+  return {.backoff_base = rate_limit, .backoff_cap = rate_limit * 300};
+}
+
+collector::CollectorOptions collector_options(const ManagerOptions& options) {
+  collector::CollectorOptions made;
+  made.tenant_mode = options.tenant_mode;
+  made.watch_namespaces = options.watch_namespaces;
+  return made;
+}
+
+}  // namespace
+
+struct Manager::Impl {
+  Impl(kube::Client& the_client, const base::Clock& the_clock, const base::Logger* logger,
+       std::shared_ptr<base::Redactor> the_redactor, ManagerOptions the_options)
+      : client(the_client),
+        clock(the_clock),
+        log(logger),
+        redactor(std::move(the_redactor)),
+        options(std::move(the_options)),
+        collector(client, store, clock, log, collector_options(options)) {
+    wire();
+  }
+
+  void wire();
+  void wake_namespace_inventories(const std::string& ns, base::Duration wait);
+  void wake_namespace_targets(const std::string& ns);
+  void wake_all_targets();
+  template <class T>
+  void sink_changed(const char* family, const CacheEvent<T>& event);
+  template <class T>
+  void watch(const std::string& kind, ObjectCache<T>& cache);
+  [[nodiscard]] bool synced() const;
+
+  kube::Client& client;
+  const base::Clock& clock;
+  const base::Logger* log;
+  std::shared_ptr<base::Redactor> redactor;
+  ManagerOptions options;
+
+  WorkQueue target_queue{clock, queue_options(options.reconcile_rate_limit)};
+  WorkQueue inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
+
+  ObjectCache<api::Profile> profiles{"KollectProfile", [this](const auto& event) {
+                                       if (!event.matters()) return;
+                                       wake_namespace_targets(event.key().ns);
+                                     }};
+  ObjectCache<api::Target> targets{"KollectTarget", [this](const auto& event) {
+                                     if (!event.matters()) return;
+                                     target_queue.add(event.key());
+                                     wake_namespace_inventories(event.key().ns, kSignalPace);
+                                   }};
+  ObjectCache<api::Scope> scopes{"KollectScope", [this](const auto& event) {
+                                   if (!event.matters()) return;
+                                   wake_namespace_targets(event.key().ns);
+                                   wake_namespace_inventories(event.key().ns, {});
+                                 }};
+  ObjectCache<api::Inventory> inventories{"KollectInventory", [this](const auto& event) {
+                                            if (!event.matters()) return;
+                                            inventory_queue.add(event.key());
+                                            wake_namespace_targets(event.key().ns);
+                                          }};
+  ObjectCache<api::SnapshotSink> snapshot_sinks{
+      "KollectSnapshotSink", [this](const auto& event) { sink_changed("snapshot", event); }};
+  ObjectCache<api::DatabaseSink> database_sinks{
+      "KollectDatabaseSink", [this](const auto& event) { sink_changed("database", event); }};
+  ObjectCache<api::EventSink> event_sinks{
+      "KollectEventSink", [this](const auto& event) { sink_changed("event", event); }};
+
+  inventory::RowStore store;
+  collector::Collector collector;
+  exporter::Exporter exporter{store, clock, log, options.exporter};
+  SecretReader secrets{client, clock, *redactor};
+  SinkRegistry sinks{{.snapshot = snapshot_sinks, .database = database_sinks, .event = event_sinks},
+                     secrets,
+                     clock,
+                     options.sinks};
+  TargetBoard board;
+  Writer writer{client, clock, log};
+  TenantCaches caches{
+      .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
+  InventoryController inventory_controller{
+      caches, sinks, exporter, board,
+      writer, clock, log,      {.max_export_bytes = options.max_export_bytes}};
+  TargetController target_controller{caches,
+                                     targets,
+                                     sinks,
+                                     collector,
+                                     board,
+                                     writer,
+                                     clock,
+                                     log,
+                                     {.count_resync = options.count_resync,
+                                      .default_included = options.default_included,
+                                      .default_excluded = options.default_excluded,
+                                      .watch_namespaces = options.watch_namespaces,
+                                      .extract = options.extract,
+                                      .tenant_mode = options.tenant_mode}};
+
+  kube::ListGate gate{kListsAtOnce};
+  std::vector<std::unique_ptr<kube::Reflector>> reflectors;
+  std::vector<std::unique_ptr<Workers>> workers;
+  std::atomic<bool> stopping = false;
+};
+
+void Manager::Impl::wire() {
+  store.on_change([this](const inventory::Owner& owner) { exporter.rows_changed(owner); });
+  collector.on_signal([this](const inventory::Owner& owner) {
+    target_queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
+  });
+  collector.on_namespaces_changed([this] { wake_all_targets(); });
+  target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
+  exporter.on_outcome([this](const sinks::InventoryId& id) {
+    inventory_queue.add_after({.ns = id.ns, .name = id.name}, kStatusPace);
+  });
+}
+
+void Manager::Impl::wake_namespace_inventories(const std::string& ns, base::Duration wait) {
+  for (const auto& inventory : inventories.in_namespace(ns)) {
+    inventory_queue.add_after(inventory->key(), wait);
+  }
+}
+
+void Manager::Impl::wake_namespace_targets(const std::string& ns) {
+  for (const auto& target : targets.in_namespace(ns)) target_queue.add(target->key());
+}
+
+void Manager::Impl::wake_all_targets() {
+  for (const auto& target : targets.all()) target_queue.add_after(target->key(), kSignalPace);
+}
+
+template <class T>
+void Manager::Impl::sink_changed(const char* family, const CacheEvent<T>& event) {
+  // Status counts here: a probe that fails or succeeds decides whether a sink can be used.
+  const Key key = event.key();
+  for (const auto& inventory : inventories.in_namespace(key.ns)) {
+    const api::InventorySpec& spec = inventory->object.spec;
+    const auto& refs = std::string_view(family) == "snapshot"   ? spec.snapshot_sink_refs
+                       : std::string_view(family) == "database" ? spec.database_sink_refs
+                                                                : spec.event_sink_refs;
+    if (std::ranges::any_of(refs, [&](const auto& ref) { return ref.name == key.name; })) {
+      inventory_queue.add(inventory->key());
+    }
+  }
+  wake_namespace_targets(key.ns);
+}
+
+template <class T>
+void Manager::Impl::watch(const std::string& kind, ObjectCache<T>& cache) {
+  std::vector<std::string> namespaces = options.watch_namespaces;
+  if (namespaces.empty()) namespaces.emplace_back();
+  for (const std::string& ns : namespaces) {
+    reflectors.push_back(std::make_unique<kube::Reflector>(
+        client,
+        kube::WatchQuery{
+            .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
+        cache.feed(ns), gate, clock, log));
+  }
+}
+
+bool Manager::Impl::synced() const {
+  return profiles.synced() && targets.synced() && scopes.synced() && inventories.synced() &&
+         snapshot_sinks.synced() && database_sinks.synced() && event_sinks.synced();
+}
+
+Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
+                 std::shared_ptr<base::Redactor> redactor, ManagerOptions options)
+    : impl_(std::make_unique<Impl>(client, clock, log, std::move(redactor), std::move(options))) {}
+
+Manager::~Manager() {
+  stop();
+}
+
+void Manager::start() {
+  Impl& impl = *impl_;
+  // Sinks and profiles first: targets and inventories are judged by them.
+  impl.watch("KollectProfile", impl.profiles);
+  impl.watch("KollectScope", impl.scopes);
+  impl.watch("KollectSnapshotSink", impl.snapshot_sinks);
+  impl.watch("KollectDatabaseSink", impl.database_sinks);
+  impl.watch("KollectEventSink", impl.event_sinks);
+  impl.watch("KollectTarget", impl.targets);
+  impl.watch("KollectInventory", impl.inventories);
+  impl.exporter.start();
+  impl.collector.start();
+  for (auto& reflector : impl.reflectors) {
+    reflector->start([this, told = std::make_shared<bool>(false),
+                      was = std::make_shared<bool>(false)](const kube::ReflectorStatus& status) {
+      if (status.error && !*told && impl_->log != nullptr) {
+        *told = true;
+        impl_->log->warn("a kind of kollect.dev cannot be watched",
+                         {{"error", status.error->message},
+                          {"hint", "kollect crds | kubectl apply --server-side -f -"}});
+      }
+      // What was judged without this kind is judged again.
+      if (status.synced && !*was) {
+        *was = true;
+        *told = false;
+        impl_->wake_all_targets();
+        for (const auto& inventory : impl_->inventories.all()) {
+          impl_->inventory_queue.add(inventory->key());
+        }
+      }
+    });
+  }
+  impl.workers.push_back(std::make_unique<Workers>(
+      "kollecttarget", impl.target_queue, impl.options.target_workers,
+      [this](const base::Context& context, const Key& key) {
+        return impl_->target_controller.reconcile(context, key);
+      },
+      impl.clock, impl.log));
+  impl.workers.push_back(std::make_unique<Workers>(
+      "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
+      [this](const base::Context& context, const Key& key) {
+        return impl_->inventory_controller.reconcile(context, key);
+      },
+      impl.clock, impl.log));
+}
+
+void Manager::stop() {
+  Impl& impl = *impl_;
+  if (impl.stopping.exchange(true)) return;
+  impl.workers.clear();
+  for (auto& reflector : impl.reflectors) reflector->stop();
+  impl.collector.stop();
+  impl.exporter.drain(impl.options.drain);
+  impl.exporter.stop();
+}
+
+ManagerHealth Manager::health() const {
+  const auto stats = impl_->store.stats();
+  return {.caches_synced = impl_->synced(),
+          .rows = stats.rows,
+          .store_bytes = stats.bytes,
+          .targets_waiting = impl_->target_queue.waiting(),
+          .inventories_waiting = impl_->inventory_queue.waiting(),
+          .stopping = impl_->stopping};
+}
+
+}  // namespace kollect::manager

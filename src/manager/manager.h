@@ -1,0 +1,67 @@
+// The operator as a whole: caches, collector, exporter, controllers (spec: runtime 1 and 3).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "exporter/exporter.h"
+#include "extract/program.h"
+#include "kube/client.h"
+#include "sinks/factory.h"
+
+namespace kollect::manager {
+
+struct ManagerOptions {
+  bool tenant_mode = false;
+  std::vector<std::string> watch_namespaces;  ///< empty: all
+  std::vector<std::string> default_included;
+  std::vector<std::string> default_excluded;
+  extract::Options extract;
+  sinks::SinkOptions sinks;
+  std::size_t max_export_bytes = 1572864;
+  std::size_t target_workers = 5;
+  std::size_t inventory_workers = 3;
+  base::Duration reconcile_rate_limit{};  ///< 0: 5 ms base, 1000 s cap
+  base::Duration count_resync = std::chrono::seconds(60);
+  exporter::ExporterOptions exporter;
+  base::Duration drain = std::chrono::seconds(30);
+};
+
+/// What is alive and what not yet; for probes, metrics and tests.
+struct ManagerHealth {
+  bool caches_synced = false;
+  std::size_t rows = 0;
+  std::size_t store_bytes = 0;
+  std::size_t targets_waiting = 0;
+  std::size_t inventories_waiting = 0;
+  bool stopping = false;
+};
+
+/// One cluster. start() once; stop() lets running exports end within the drain time, then cancels.
+/// Thread-safe.
+class Manager {
+ public:
+  /// References must outlive it.
+  Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
+          std::shared_ptr<base::Redactor> redactor, ManagerOptions options);
+  ~Manager();
+  Manager(const Manager&) = delete;
+  Manager& operator=(const Manager&) = delete;
+
+  void start();
+  void stop();
+  [[nodiscard]] ManagerHealth health() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace kollect::manager

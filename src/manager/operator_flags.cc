@@ -1,0 +1,171 @@
+#include "manager/operator_flags.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/strings.h"
+#include "cli/flags.h"
+
+namespace kollect::manager {
+namespace {
+
+/// Texts as given; checked and converted afterwards.
+struct Texts {
+  std::string watch_namespaces;
+  std::string default_included;
+  std::string default_excluded;
+  std::string scrub_keys;
+  std::string sensitive_kinds;
+  std::string rate_limit = "0s";
+  std::string count_resync = "0s";
+  std::string start_spread = "5s";
+  std::string drain = "30s";
+  std::string log_level = "info";
+  std::string log_format = "json";
+  std::int64_t max_export_bytes = 1572864;
+  std::int64_t target_workers = 5;
+  std::int64_t inventory_workers = 3;
+  std::int64_t export_threads = 8;
+  bool allow_private = false;
+  bool allow_loopback = false;
+};
+
+/// A boolean flag that also takes =true and =false.
+void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag(name + "{true}", value, help)->default_str(value ? "true" : "false");
+}
+
+std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (const std::string_view part : base::split(list, ',')) {
+    const std::string word(base::trim(part));
+    if (!word.empty() && std::ranges::find(words, word) == words.end()) words.push_back(word);
+  }
+  return words;
+}
+
+void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
+  const auto text = [&](const char* name, std::string& value, const char* help) {
+    cli::add_flag_value(app, name, value, help)->capture_default_str();
+  };
+  const auto number = [&](const char* name, std::int64_t& value, const char* help) {
+    cli::add_flag_value(app, name, value, help)->capture_default_str();
+  };
+  text("--kubeconfig", flags.kubeconfig,
+       "Kubeconfig file; default: the service account, KUBECONFIG, ~/.kube/config");
+  text("--context", flags.context, "Context of the kubeconfig; default: the current one");
+  text("--health-probe-bind-address", flags.health_address,
+       "Address of /healthz and /readyz; 0: none");
+  text("--watch-namespaces", texts.watch_namespaces,
+       "Namespaces of Kollect objects, comma separated; empty: all");
+  text("--default-included-namespaces", texts.default_included,
+       "Namespaces of targets that name none, comma separated");
+  text("--default-excluded-namespaces", texts.default_excluded,
+       "Namespaces that no target collects from, comma separated");
+  text("--scrub-keys", texts.scrub_keys, "More keys whose values are redacted, comma separated");
+  text("--sensitive-kinds", texts.sensitive_kinds,
+       "More GROUP/KIND that are treated like Secrets, comma separated");
+  add_switch(app, "--tenant-mode", flags.manager.tenant_mode,
+             "Only namespaced rights; cluster kinds are off");
+  add_switch(app, "--allow-private-sinks", texts.allow_private,
+             "Sinks may have private addresses (RFC 1918, IPv6 unique local)");
+  add_switch(app, "--allow-loopback-sinks", texts.allow_loopback,
+             "Sinks may have any address, this machine's own too: for trying out on one machine");
+  number("--max-export-bytes", texts.max_export_bytes,
+         "Ceiling of one exported document in bytes; 0 or less: the default");
+  number("--max-concurrent-reconciles-target", texts.target_workers, "Targets looked at at once");
+  number("--max-concurrent-reconciles-inventory", texts.inventory_workers,
+         "Inventories looked at at once");
+  number("--max-concurrent-exports", texts.export_threads, "Exports at once");
+  text("--reconcile-rate-limit", texts.rate_limit,
+       "Base of the waits after failures; 0: 5ms doubling to 1000s");
+  text("--target-count-resync", texts.count_resync, "Refresh of collected counts; 0: 60s");
+  text("--export-start-spread", texts.start_spread,
+       "First exports to sinks with a cluster name wait a random time up to this");
+  text("--drain-timeout", texts.drain, "How long running exports may take at the end");
+  text("--log-level", texts.log_level, "debug, info, warn, error");
+  text("--log-format", texts.log_format, "text, json");
+}
+
+base::Result<std::size_t> at_least_one(const char* flag, std::int64_t value) {
+  if (value < 1) return base::configuration(fmt::format("{} must be 1 or more", flag));
+  return static_cast<std::size_t>(value);
+}
+
+base::Result<base::Duration> duration(const char* flag, const std::string& text) {
+  auto parsed = base::parse_duration(text);
+  if (!parsed) return parsed.error().with_prefix(flag);
+  if (*parsed < base::Duration::zero()) {
+    return base::configuration(fmt::format("{} must not be negative", flag));
+  }
+  return parsed;
+}
+
+base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
+  ManagerOptions& m = flags.manager;
+  m.watch_namespaces = words_of(texts.watch_namespaces);
+  m.default_included = words_of(texts.default_included);
+  m.default_excluded = words_of(texts.default_excluded);
+  m.extract.scrub_keys = words_of(texts.scrub_keys);
+  m.extract.sensitive_kinds = words_of(texts.sensitive_kinds);
+  if (texts.max_export_bytes > 0) {
+    m.max_export_bytes = static_cast<std::size_t>(texts.max_export_bytes);
+  }
+  KL_ASSIGN(m.target_workers,
+            at_least_one("--max-concurrent-reconciles-target", texts.target_workers));
+  KL_ASSIGN(m.inventory_workers,
+            at_least_one("--max-concurrent-reconciles-inventory", texts.inventory_workers));
+  KL_ASSIGN(m.exporter.threads, at_least_one("--max-concurrent-exports", texts.export_threads));
+  KL_ASSIGN(m.reconcile_rate_limit, duration("--reconcile-rate-limit", texts.rate_limit));
+  KL_ASSIGN(const base::Duration resync, duration("--target-count-resync", texts.count_resync));
+  if (resync > base::Duration::zero()) m.count_resync = resync;
+  KL_ASSIGN(m.exporter.start_spread, duration("--export-start-spread", texts.start_spread));
+  KL_ASSIGN(m.drain, duration("--drain-timeout", texts.drain));
+  KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));
+  if (texts.log_format != "text" && texts.log_format != "json") {
+    return base::configuration("--log-format takes text or json");
+  }
+  flags.log_format = texts.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText;
+  m.sinks.guard_addresses = !texts.allow_loopback;
+  m.sinks.allow_private = texts.allow_private;
+  m.sinks.allow_local = false;
+  return {};
+}
+
+/// KOLLECT_WATCH_NAMESPACES for --watch-namespaces.
+std::string variable_of(std::string_view flag) {
+  std::string name = "KOLLECT_";
+  for (const char c : flag.substr(2)) {
+    name += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  }
+  return name;
+}
+
+}  // namespace
+
+std::optional<int> read_operator_flags(const cli::Invocation& invocation,
+                                       const std::vector<std::string>& args, OperatorFlags& flags) {
+  Texts texts;
+  CLI::App app("Runs the operator until it is told to stop.", "operator");
+  declare(app, flags, texts);
+  std::vector<std::string> all;
+  for (const CLI::Option* option : app.get_options()) {
+    const std::string name = option->get_name();
+    if (name == "--help" || !name.starts_with("--")) continue;
+    if (const auto it = invocation.env.find(variable_of(name)); it != invocation.env.end()) {
+      all.push_back(name + "=" + it->second);
+    }
+  }
+  all.insert(all.end(), args.begin(), args.end());
+  if (const auto code = cli::parse_flags(app, invocation, all)) return code;
+  if (const auto done = convert(texts, flags); !done) {
+    fmt::print(invocation.err, "{} operator: {}; see {} operator --help\n", invocation.program,
+               done.error().message, invocation.program);
+    return cli::kExitFailed;
+  }
+  return std::nullopt;
+}
+
+}  // namespace kollect::manager

@@ -1,0 +1,29 @@
+// Flags of `kollect operator`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "cli/invocation.h"
+#include "manager/manager.h"
+
+namespace kollect::manager {
+
+struct OperatorFlags {
+  std::string kubeconfig;
+  std::string context;
+  std::string health_address = ":8081";
+  base::LogLevel log_level = base::LogLevel::kInfo;
+  base::LogFormat log_format = base::LogFormat::kJson;
+  ManagerOptions manager;
+};
+
+/// Reads the flags behind the command's name, then the environment. An exit code when the command
+/// ends here (help, an error).
+std::optional<int> read_operator_flags(const cli::Invocation& invocation,
+                                       const std::vector<std::string>& args, OperatorFlags& flags);
+
+}  // namespace kollect::manager

@@ -1,0 +1,110 @@
+#include "manager/secret_reader.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/json/document.h"
+#include "base/strings.h"
+
+namespace kollect::manager {
+namespace {
+
+constexpr const char* kAllowFrom = "kollect.dev/allow-references-from";
+constexpr const char* kReason = "SecretResolveFailed";
+
+bool allows(std::string_view list, std::string_view ns) {
+  for (const std::string_view part : base::split(list, ',')) {
+    const auto word = base::trim(part);
+    if (word == "*" || word == ns) return true;
+  }
+  return false;
+}
+
+const kube::Resource& secrets() {
+  static const kube::Resource kSecrets = {.group = "",
+                                          .version = "v1",
+                                          .kind = "Secret",
+                                          .plural = "secrets",
+                                          .namespaced = true,
+                                          .verbs = {"get"}};
+  return kSecrets;
+}
+
+}  // namespace
+
+base::Result<SecretReader::Entry> SecretReader::fetch(const base::Context& context,
+                                                      const std::string& ns,
+                                                      const std::string& name) {
+  const auto text = client_.get(context, secrets(), ns, name);
+  if (!text) {
+    const base::Error& error = text.error();
+    if (error.kind == base::ErrorKind::kNotFound) {
+      return base::configuration(fmt::format("there is no Secret {}/{}", ns, name), kReason);
+    }
+    if (error.kind == base::ErrorKind::kDenied) {
+      return base::configuration(
+          fmt::format("Secret {}/{} may not be read by the operator", ns, name), kReason);
+    }
+    return error.with_prefix(fmt::format("Secret {}/{}", ns, name));
+  }
+  KL_ASSIGN(const base::json::Document document, base::json::Document::parse(*text));
+  const base::json::View root = document.root();
+  Entry entry;
+  entry.read_at = clock_.steady_now();
+  if (const auto metadata = root.find("metadata")) {
+    entry.state.version =
+        fmt::format("{}@{}", metadata->text("uid"), metadata->text("resourceVersion"));
+    if (const auto annotations = metadata->find("annotations")) {
+      entry.allowed_from = annotations->text(kAllowFrom);
+    }
+  }
+  if (const auto data = root.find("data")) {
+    for (const auto& [key, value] : data->members()) {
+      if (!value.is_string()) continue;
+      auto decoded = base::base64_decode(value.as_string());
+      if (!decoded) {
+        return base::configuration(fmt::format("Secret {}/{}: key {} is not base64", ns, name, key),
+                                   kReason);
+      }
+      redactor_.add(*decoded);
+      entry.state.data.emplace(key, base::Secret(std::move(*decoded)));
+    }
+  }
+  return entry;
+}
+
+base::Result<SecretState> SecretReader::read(const base::Context& context,
+                                             const std::string& sink_namespace,
+                                             const std::string& ns, const std::string& name) {
+  std::optional<Entry> entry;
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto it = entries_.find({ns, name});
+    if (it != entries_.end() && clock_.steady_now() - it->second.read_at < fresh_for_) {
+      entry = it->second;
+    }
+  }
+  if (!entry) {
+    KL_ASSIGN(entry, fetch(context, ns, name));
+    const std::scoped_lock lock(mutex_);
+    entries_.insert_or_assign({ns, name}, *entry);
+    // Those that nobody has asked for in an hour are of sinks that are gone.
+    const base::SteadyTime old = clock_.steady_now() - std::chrono::hours(1);
+    std::erase_if(entries_, [&](const auto& item) { return item.second.read_at < old; });
+  }
+  if (ns != sink_namespace && !allows(entry->allowed_from, sink_namespace)) {
+    return base::configuration(
+        fmt::format("Secret {}/{} does not allow references from namespace {}; its owner can, with "
+                    "the annotation {}",
+                    ns, name, sink_namespace, kAllowFrom),
+        kReason);
+  }
+  return entry->state;
+}
+
+void SecretReader::forget(const std::string& ns, const std::string& name) {
+  const std::scoped_lock lock(mutex_);
+  entries_.erase({ns, name});
+}
+
+}  // namespace kollect::manager

@@ -1,0 +1,160 @@
+#include "manager/sink_registry.h"
+
+#include <fmt/format.h>
+
+#include "base/hash.h"
+#include "base/json/write.h"
+
+namespace kollect::manager {
+namespace {
+
+constexpr base::Duration kKeepUnused = std::chrono::hours(48);
+constexpr const char* kDefaultSecretNamespace = "kollect-system";
+
+std::optional<api::SecretReference> secret_of(const api::SnapshotSinkSpec& spec) {
+  if (spec.git && spec.git->auth && spec.git->auth->secret_ref) return spec.git->auth->secret_ref;
+  return spec.secret_ref;
+}
+
+std::optional<api::SecretReference> secret_of(const api::DatabaseSinkSpec& spec) {
+  if (spec.postgres) return spec.postgres->database_ref;
+  if (spec.mongodb) return spec.mongodb->database_ref;
+  if (spec.bigquery && spec.bigquery->secret_ref) return spec.bigquery->secret_ref;
+  return spec.secret_ref;
+}
+
+std::optional<api::SecretReference> secret_of(const api::EventSinkSpec& spec) {
+  if (spec.kafka && spec.kafka->secret_ref) return spec.kafka->secret_ref;
+  if (spec.nats && spec.nats->secret_ref) return spec.nats->secret_ref;
+  return spec.secret_ref;
+}
+
+base::Result<std::unique_ptr<sinks::Sink>> make(const api::SnapshotSink& sink,
+                                                const sinks::SecretData& auth,
+                                                const std::optional<std::string>& ca,
+                                                const sinks::SinkOptions& options) {
+  return sinks::make_snapshot_sink(sink, auth, ca, options);
+}
+base::Result<std::unique_ptr<sinks::Sink>> make(const api::DatabaseSink& sink,
+                                                const sinks::SecretData& auth,
+                                                const std::optional<std::string>& ca,
+                                                const sinks::SinkOptions& options) {
+  return sinks::make_database_sink(sink, auth, ca, options);
+}
+base::Result<std::unique_ptr<sinks::Sink>> make(const api::EventSink& sink,
+                                                const sinks::SecretData& auth,
+                                                const std::optional<std::string>& ca,
+                                                const sinks::SinkOptions& options) {
+  return sinks::make_event_sink(sink, auth, ca, options);
+}
+
+/// Message of a failed probe, when the last one failed.
+std::optional<std::string> known_broken(const base::json::Value& manifest) {
+  const base::json::Value* list = manifest.at_path({"status", "conditions"});
+  if (list == nullptr || !list->is_array()) return std::nullopt;
+  for (const base::json::Value& one : list->as_array()) {
+    if (one.text("type") == "ConnectionVerified" && one.text("status") == "False") {
+      return std::string(one.text("message"));
+    }
+  }
+  return std::nullopt;
+}
+
+base::Result<std::string> ca_in(const SecretState& secret, const std::string& name) {
+  for (const char* key : {"tls.crt", "ca.crt", "ca.pem"}) {
+    if (const auto it = secret.data.find(key); it != secret.data.end()) return it->second.reveal();
+  }
+  return base::configuration(
+      fmt::format("Secret {} has none of the keys tls.crt, ca.crt, ca.pem", name),
+      "SecretResolveFailed");
+}
+
+}  // namespace
+
+template <class T>
+base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context,
+                                                    const SinkName& name,
+                                                    const ObjectCache<T>& cache) {
+  const auto sink = cache.get({name.ns, name.name});
+  if (!sink || sink->deleting()) {
+    return base::not_found(fmt::format("there is no sink {}", name.text()), "SinkNotFound");
+  }
+  if (sink->problem) {
+    base::Error error = *sink->problem;
+    error.reason = "SinkLookupFailed";
+    return error.with_prefix("sink " + name.text());
+  }
+  if (const auto broken = known_broken(sink->manifest)) {
+    return base::retryable(fmt::format("sink {}: {}", name.text(), *broken), "SinkUnreachable");
+  }
+  const auto& spec = sink->object.spec;
+  const auto place = [&](const api::SecretReference& reference) {
+    if (!reference.ns.empty()) return reference.ns;
+    return name.ns.empty() ? std::string(kDefaultSecretNamespace) : name.ns;
+  };
+  ResolvedSink resolved{.name = name,
+                        .identity = {},
+                        .cluster = spec.cluster,
+                        .interval = spec.export_min_interval,
+                        .open = {}};
+  SecretState auth;
+  if (const auto reference = secret_of(spec); reference && !reference->name.empty()) {
+    KL_ASSIGN(auth, secrets_.read(context, name.ns, place(*reference), reference->name));
+  }
+  std::optional<std::string> ca;
+  std::string ca_version;
+  if (spec.tls && !spec.tls->ca_bundle.empty()) {
+    KL_ASSIGN(ca, base::base64_decode(spec.tls->ca_bundle));
+  } else if (spec.tls && spec.tls->ca_secret_ref) {
+    const auto& reference = *spec.tls->ca_secret_ref;
+    KL_ASSIGN(const SecretState secret,
+              secrets_.read(context, name.ns, place(reference), reference.name));
+    KL_ASSIGN(ca, ca_in(secret, reference.name));
+    ca_version = secret.version;
+  }
+  const base::json::Value* text = sink->manifest.find("spec");
+  resolved.identity =
+      fmt::format("{} {} {} {}", sink->meta().uid,
+                  base::sha256_hex(text != nullptr ? base::json::canonical(*text) : ""),
+                  auth.version, ca_version);
+  resolved.open = [this, name, sink, auth = std::move(auth.data), ca = std::move(ca),
+                   identity = resolved.identity](const base::Context&) {
+    return open(name, identity, [&] { return make(sink->object, auth, ca, options_); });
+  };
+  return resolved;
+}
+
+base::Result<ResolvedSink> SinkRegistry::resolve(const base::Context& context,
+                                                 const SinkName& name) {
+  if (name.family == "snapshot") return resolve_in(context, name, caches_.snapshot);
+  if (name.family == "database") return resolve_in(context, name, caches_.database);
+  return resolve_in(context, name, caches_.event);
+}
+
+base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(
+    const SinkName& name, const std::string& identity,
+    const std::function<base::Result<std::unique_ptr<sinks::Sink>>()>& make) {
+  const base::SteadyTime now = clock_.steady_now();
+  {
+    const std::scoped_lock lock(mutex_);
+    const auto it = backends_.find(name.text());
+    if (it != backends_.end() && it->second.identity == identity) {
+      it->second.used_at = now;
+      return it->second.sink;
+    }
+  }
+  KL_ASSIGN(auto made, make());
+  auto shared = std::make_shared<exporter::SharedSink>(std::move(made));
+  const std::scoped_lock lock(mutex_);
+  backends_.insert_or_assign(name.text(),
+                             Backend{.identity = identity, .sink = shared, .used_at = now});
+  return shared;
+}
+
+void SinkRegistry::tidy() {
+  const std::scoped_lock lock(mutex_);
+  const base::SteadyTime old = clock_.steady_now() - kKeepUnused;
+  std::erase_if(backends_, [&](const auto& item) { return item.second.used_at < old; });
+}
+
+}  // namespace kollect::manager

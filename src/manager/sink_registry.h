@@ -1,0 +1,82 @@
+// From references to sinks to backends that can be written to (spec: runtime 9.9).
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/result.h"
+#include "exporter/exporter.h"
+#include "manager/object_cache.h"
+#include "manager/secret_reader.h"
+#include "sinks/factory.h"
+
+namespace kollect::manager {
+
+/// The caches of the three sink kinds.
+struct SinkCaches {
+  const ObjectCache<api::SnapshotSink>& snapshot;
+  const ObjectCache<api::DatabaseSink>& database;
+  const ObjectCache<api::EventSink>& event;
+};
+
+/// A sink that an inventory refers to.
+struct SinkName {
+  std::string family;  ///< "snapshot", "database", "event"
+  std::string ns;
+  std::string name;
+  [[nodiscard]] std::string binding() const { return family + "/" + name; }
+  [[nodiscard]] std::string text() const { return family + "/" + ns + "/" + name; }
+};
+
+struct ResolvedSink {
+  SinkName name;
+  std::string identity;  ///< uid, spec and secrets: another text is another backend
+  std::string cluster;
+  std::string interval;  ///< spec.exportMinInterval, may be empty
+  std::function<base::Result<std::shared_ptr<exporter::SharedSink>>(const base::Context&)> open;
+};
+
+/// Backends are built at the first use and shared by all inventories that name the sink, as long as
+/// sink and secrets are the same. Thread-safe.
+class SinkRegistry {
+ public:
+  SinkRegistry(SinkCaches caches, SecretReader& secrets, const base::Clock& clock,
+               sinks::SinkOptions options)
+      : caches_(caches), secrets_(secrets), clock_(clock), options_(std::move(options)) {}
+
+  /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkUnreachable (a
+  /// probe found it broken), SecretResolveFailed.
+  base::Result<ResolvedSink> resolve(const base::Context& context, const SinkName& name);
+  /// Closes backends of sinks that are gone or unused for two days.
+  void tidy();
+
+ private:
+  struct Parts;
+  struct Backend {
+    std::string identity;
+    std::shared_ptr<exporter::SharedSink> sink;
+    base::SteadyTime used_at;
+  };
+  template <class T>
+  base::Result<ResolvedSink> resolve_in(const base::Context& context, const SinkName& name,
+                                        const ObjectCache<T>& cache);
+  base::Result<std::shared_ptr<exporter::SharedSink>> open(
+      const SinkName& name, const std::string& identity,
+      const std::function<base::Result<std::unique_ptr<sinks::Sink>>()>& make);
+
+  SinkCaches caches_;
+  SecretReader& secrets_;
+  const base::Clock& clock_;
+  sinks::SinkOptions options_;
+  std::mutex mutex_;
+  std::map<std::string, Backend> backends_;
+};
+
+}  // namespace kollect::manager

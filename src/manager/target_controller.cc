@@ -1,0 +1,311 @@
+#include "manager/target_controller.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/json/write.h"
+#include "base/strings.h"
+
+namespace kollect::manager {
+
+using base::json::Array;
+using base::json::Value;
+
+namespace {
+
+constexpr const char* kKind = "KollectTarget";
+constexpr const char* kFinalizer = "kollect.dev/target-cleanup";
+
+/// While the first list is on its way; signals come sooner.
+constexpr base::Duration kLookAgain = std::chrono::seconds(10);
+
+inventory::Owner owner_of(const Key& key) {
+  return {.owner_class = inventory::OwnerClass::kTarget, .ns = key.ns, .name = key.name};
+}
+
+Value strings(const std::vector<std::string>& list) {
+  if (list.empty()) return {};
+  Array array;
+  for (const std::string& one : list) array.emplace_back(one);
+  return {std::move(array)};
+}
+
+bool same_kind(const api::GroupVersionKind& a, const api::GroupVersionKind& b) {
+  return base::to_lower(a.group) == base::to_lower(b.group) &&
+         base::to_lower(a.version) == base::to_lower(b.version) &&
+         base::to_lower(a.kind) == base::to_lower(b.kind);
+}
+
+/// Where namespaces may not be listed: those that the target names, else its own.
+select::Namespaces named_namespaces(const select::Selection& selection, const std::string& own) {
+  select::Namespaces named;
+  for (const std::string& name : selection.included_namespaces()) {
+    named[name] = {.name = name, .labels = {}, .annotations = {}};
+  }
+  if (named.empty()) named[own] = {.name = own, .labels = {}, .annotations = {}};
+  return named;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& name) {
+  return std::ranges::find(list, name) != list.end();
+}
+
+/// Everything that decides what is collected: equal texts need no new registration.
+std::string fingerprint_of(const Cached<api::Target>& target, const Cached<api::Profile>& profile) {
+  std::string text = fmt::format("{} {}\n{} {}\n", target.meta().uid, target.meta().generation,
+                                 profile.meta().uid, profile.meta().generation);
+  for (const auto& [key, value] : profile.meta().annotations) {
+    if (key.starts_with("kollect.dev/")) text += key + "=" + value + "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+select::NamespaceLimits TargetController::limits(const std::string& ns) const {
+  select::NamespaceLimits result{.default_included = options_.default_included,
+                                 .default_excluded = options_.default_excluded,
+                                 .watch_namespaces = options_.watch_namespaces,
+                                 .allowed = {},
+                                 .denied = {}};
+  const auto scopes = caches_.scopes.in_namespace(ns);
+  if (!scopes.empty()) {
+    result.allowed = scopes.front()->object.spec.allowed_namespaces;
+    result.denied = scopes.front()->object.spec.denied_namespaces;
+  }
+  return result;
+}
+
+std::optional<base::Error> TargetController::check_scope(
+    const Ptr& target, const select::Selection& selection,
+    const select::NamespaceResult& namespaces) const {
+  const std::string& ns = target->meta().ns;
+  const auto scopes = caches_.scopes.in_namespace(ns);
+  if (scopes.empty()) return std::nullopt;
+  const api::ScopeSpec& scope = scopes.front()->object.spec;
+  const std::string& scope_name = scopes.front()->meta().name;
+  if (!scope.allowed_gvks.empty()) {
+    for (const api::GroupVersionKind& kind : selection.kinds()) {
+      if (std::ranges::any_of(scope.allowed_gvks,
+                              [&](const auto& allowed) { return same_kind(allowed, kind); })) {
+        continue;
+      }
+      return base::configuration(
+          fmt::format("scope {} does not allow the kind {}", scope_name,
+                      kind.group.empty() ? kind.kind : kind.kind + "." + kind.group),
+          "ScopeGVKDenied");
+    }
+  }
+  const std::vector<std::string> own = {ns};
+  const auto& judged = !namespaces.matched.empty()     ? namespaces.matched
+                       : !namespaces.effective.empty() ? namespaces.effective
+                                                       : own;
+  for (const std::string& one : judged) {
+    if (!contains(scope.denied_namespaces, one) &&
+        (scope.allowed_namespaces.empty() || contains(scope.allowed_namespaces, one))) {
+      continue;
+    }
+    return base::configuration(
+        fmt::format("scope {} does not allow the namespace {}", scope_name, one),
+        "ScopeNamespaceDenied");
+  }
+  return std::nullopt;
+}
+
+std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDraft& draft,
+                                                     TargetFacts& facts, TargetPhase& phase) {
+  const api::TargetSpec& spec = target->object.spec;
+  const std::string& ns = target->meta().ns;
+  phase = TargetPhase::kGone;
+  if (target->problem) return target->problem;
+  if (spec.suspend.value_or(false)) {
+    return base::configuration("spec.suspend is set; nothing is collected and its rows are removed",
+                               "Suspended");
+  }
+  if (spec.profile_ref.empty()) {
+    return base::configuration("spec.profileRef names no profile", "MissingProfileRef");
+  }
+  const ProfilePtr profile = caches_.profiles.get({.ns = ns, .name = spec.profile_ref});
+  if (!profile || profile->problem) {
+    return base::not_found(
+        fmt::format("there is no profile {} in namespace {}", spec.profile_ref, ns),
+        "ProfileNotFound");
+  }
+  facts.profile = spec.profile_ref;
+  // From here on something is wrong with what may be read, not with what is wanted: what was
+  // exported stays.
+  phase = TargetPhase::kUnreadable;
+  const select::Filter filter{
+      .common = &spec,
+      .namespace_selector = spec.namespace_selector ? &*spec.namespace_selector : nullptr,
+      .label_selector = spec.label_selector ? &*spec.label_selector : nullptr,
+      .names = &spec.names,
+      .opt_in = spec.watch_mode == "OptIn"};
+  auto selection = select::Selection::compile(filter, profile->object.spec.target_gvk);
+  if (!selection) {
+    base::Error error = selection.error();
+    error.reason = "InformerRegistrationFailed";
+    return error;
+  }
+  extract::Program::CompileInput input;
+  input.spec = &profile->object.spec;
+  input.annotations = profile->meta().annotations;
+  input.options = options_.extract;
+  for (const api::ResourceRule& rule : spec.resource_rules) input.rule_kinds.push_back(rule.gvk);
+  auto program = extract::Program::compile(input);
+  if (!program) {
+    const auto& first = program.error().front();
+    return base::configuration(
+        fmt::format("profile {}: {}: {}", spec.profile_ref, first.field, first.message),
+        "InformerRegistrationFailed");
+  }
+  const collector::KnownNamespaces known = collector_.namespaces();
+  if (!known.known && !known.error) {
+    phase = TargetPhase::kUnknown;
+    facts.waiting = "namespaces are not known yet";
+    return std::nullopt;
+  }
+  const select::NamespaceResult namespaces = selection->namespaces(
+      known.known ? *known.all : named_namespaces(*selection, ns), limits(ns));
+  draft.set_field("matchedNamespaces", strings(namespaces.matched));
+  draft.set_field("effectiveNamespaces", strings(namespaces.effective));
+  draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
+  if (auto denied = check_scope(target, *selection, namespaces)) return denied;
+  collector_.register_target({.target = owner_of(target->key()),
+                              .selection = std::move(*selection),
+                              .program = std::move(*program),
+                              .effective = namespaces.effective,
+                              .fingerprint = fingerprint_of(*target, *profile),
+                              .cluster = {}});
+  return std::nullopt;
+}
+
+void TargetController::read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
+                                    TargetPhase& phase) {
+  const collector::Signals signals = collector_.signals(owner_of(target->key()));
+  facts.complete = signals.complete;
+  facts.rows = signals.row_count;
+  facts.forbidden_namespaces = signals.forbidden_namespaces;
+  if (signals.access_check_error) facts.access_check_error = signals.access_check_error->message;
+  facts.extraction_failures = signals.extraction_failures;
+  facts.last_extraction_error = signals.last_extraction_error;
+  if (!signals.registered) {
+    phase = TargetPhase::kUnknown;
+    return;
+  }
+  if (signals.error) {
+    // What was read before stays and is exported; the target says that it does not go on.
+    facts.failed = signals.error;
+    facts.failed->reason = "InformerRegistrationFailed";
+    phase = signals.complete ? TargetPhase::kComplete : TargetPhase::kUnreadable;
+  } else {
+    phase = signals.complete ? TargetPhase::kComplete : TargetPhase::kUnknown;
+  }
+  draft.set_field("extractionFailures", static_cast<std::int64_t>(facts.extraction_failures));
+  draft.set_field("lastExtractionError", facts.last_extraction_error.empty()
+                                             ? Value()
+                                             : Value(facts.last_extraction_error));
+  if (!signals.complete) return;
+  const Value* count = draft.field("collectedCount");
+  const auto rows = static_cast<std::int64_t>(facts.rows);
+  if (count != nullptr && count->is_int() && count->as_int() == rows) return;
+  draft.set_field("collectedCount", rows);
+  draft.set_field("collectedCountUpdatedAt", base::format_rfc3339_seconds(clock_.now()));
+}
+
+void TargetController::check_sinks(const base::Context& context, const std::string& ns,
+                                   TargetFacts& facts) {
+  std::set<std::string> seen;
+  const auto check = [&](const char* family, const std::vector<api::SinkReference>& list) {
+    for (const api::SinkReference& reference : list) {
+      const SinkName name{.family = family, .ns = ns, .name = reference.name};
+      if (!seen.insert(name.text()).second) continue;
+      ++facts.sinks;
+      if (facts.sink_problem) continue;
+      if (const auto sink = sinks_.resolve(context, name); !sink) {
+        facts.sink_problem = sink.error();
+        if (facts.sink_problem->reason.empty()) facts.sink_problem->reason = "SinkLookupFailed";
+      }
+    }
+  };
+  for (const auto& inventory : caches_.inventories.in_namespace(ns)) {
+    check("snapshot", inventory->object.spec.snapshot_sink_refs);
+    check("database", inventory->object.spec.database_sink_refs);
+    check("event", inventory->object.spec.event_sink_refs);
+  }
+}
+
+void TargetController::set_phase(const Key& key, TargetPhase phase) {
+  if (board_.set(key, phase) && on_phase_) on_phase_(key);
+}
+
+base::Result<std::optional<base::Duration>> TargetController::reconcile(
+    const base::Context& context, const Key& key) {
+  const Ptr target = targets_.get(key);
+  if (!target) {
+    collector_.unregister_target(owner_of(key));
+    if (board_.forget(key) && on_phase_) on_phase_(key);
+    return std::optional<base::Duration>();
+  }
+  const Subject subject = subject_of(kKind, target->manifest);
+  if (target->deleting()) {
+    collector_.unregister_target(owner_of(key));
+    set_phase(key, TargetPhase::kGone);
+    if (has_finalizer(target->manifest, kFinalizer)) {
+      const auto done =
+          writer_.set_finalizer(context, target->manifest, subject, kFinalizer, false);
+      if (!done && done.error().kind != base::ErrorKind::kNotFound) return done.error();
+    }
+    writer_.forget(subject);
+    return std::optional<base::Duration>();
+  }
+  if (!has_finalizer(target->manifest, kFinalizer)) {
+    KL_ASSIGN(Value changed,
+              writer_.set_finalizer(context, target->manifest, subject, kFinalizer, true));
+    targets_.put(std::move(changed));
+    const Ptr fresh = targets_.get(key);
+    if (!fresh) return std::optional<base::Duration>();
+    return live(context, fresh, subject_of(kKind, fresh->manifest));
+  }
+  return live(context, target, subject);
+}
+
+base::Result<std::optional<base::Duration>> TargetController::live(const base::Context& context,
+                                                                   const Ptr& target,
+                                                                   const Subject& subject) {
+  StatusDraft draft(target->manifest, clock_.now());
+  TargetFacts facts;
+  TargetPhase phase = TargetPhase::kUnknown;
+  facts.blocked = collect(target, draft, facts, phase);
+  if (facts.blocked) {
+    collector_.unregister_target(owner_of(target->key()));
+  } else {
+    read_signals(target, draft, facts, phase);
+  }
+  if (!facts.blocked) check_sinks(context, target->meta().ns, facts);
+  set_phase(target->key(), phase);
+  for (const Told& one : set_target_conditions(draft, facts)) {
+    if (one.reason.empty()) {
+      writer_.end_topic(subject, one.topic);
+    } else {
+      writer_.event(context, subject, one.topic, one.warning, one.reason, one.message);
+    }
+  }
+  KL_TRY(write_status(context, subject, draft));
+  return std::optional<base::Duration>(
+      facts.complete ? options_.count_resync
+                     : std::min<base::Duration>(options_.count_resync, kLookAgain));
+}
+
+base::Result<> TargetController::write_status(const base::Context& context, const Subject& subject,
+                                              StatusDraft& status) {
+  const auto patch = status.patch();
+  if (!patch) return {};
+  KL_ASSIGN(Value changed, writer_.patch_status(context, subject, *patch));
+  targets_.put(std::move(changed));
+  return {};
+}
+
+}  // namespace kollect::manager

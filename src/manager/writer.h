@@ -1,0 +1,62 @@
+// What the operator writes into the cluster: status, finalizers, events (spec: runtime 4 and 6).
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "api/types.h"
+#include "base/clock.h"
+#include "base/context.h"
+#include "base/json/value.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "kube/client.h"
+#include "manager/work_queue.h"
+
+namespace kollect::manager {
+
+/// An object that is written about.
+struct Subject {
+  std::string kind;  ///< "KollectTarget"
+  Key key;
+  std::string uid;
+  std::string resource_version;
+};
+Subject subject_of(const std::string& kind, const base::json::Value& manifest);
+
+/// Thread-safe. Conflicts are errors of kind kConflict: the caller looks again.
+class Writer {
+ public:
+  Writer(kube::Client& client, const base::Clock& clock, const base::Logger* log)
+      : client_(client), clock_(clock), log_(log) {}
+
+  /// Merge patch of the status sub-resource; gives the object as it is then.
+  base::Result<base::json::Value> patch_status(const base::Context& context, const Subject& subject,
+                                               const base::json::Value& patch);
+  /// Adds or removes a finalizer, if the object is still the one that was read.
+  base::Result<base::json::Value> set_finalizer(const base::Context& context,
+                                                const base::json::Value& manifest,
+                                                const Subject& subject,
+                                                const std::string& finalizer, bool present);
+
+  /// An event, unless the last one with this topic said the same. `topic` tells apart what
+  /// may stand side by side ("Degraded", "SinkReachable", "export"). Failures are logged only.
+  void event(const base::Context& context, const Subject& subject, const std::string& topic,
+             bool warning, const std::string& reason, const std::string& message);
+  /// The next event with this topic is told, whatever it says.
+  void end_topic(const Subject& subject, const std::string& topic);
+  void forget(const Subject& subject);
+
+ private:
+  kube::Client& client_;
+  const base::Clock& clock_;
+  const base::Logger* log_;
+  std::mutex mutex_;
+  std::map<std::string, std::map<std::string, std::string>> told_;  ///< by uid and topic
+};
+
+/// True when the manifest names the finalizer.
+bool has_finalizer(const base::json::Value& manifest, std::string_view finalizer);
+
+}  // namespace kollect::manager
