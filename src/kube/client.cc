@@ -15,6 +15,12 @@ struct Client::Impl {
   Sender sender;
 };
 
+std::string_view accept_of(bool metadata_only, bool list) {
+  if (!metadata_only) return "application/json";
+  return list ? "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+              : "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+}
+
 Client::Client(std::shared_ptr<http::Client> http, ClusterConfig config, ClientOptions options,
                const base::Logger* log)
     : impl_(new Impl{.sender{std::move(http), std::move(config), std::move(options), log}}) {}

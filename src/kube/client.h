@@ -59,7 +59,11 @@ struct ListQuery {
   std::string label_selector;
   std::string field_selector;
   std::uint32_t page_size = 500;
+  bool metadata_only = false;  ///< objects come as PartialObjectMetadata
 };
+
+/// Accept header for an object, an event or a list.
+std::string_view accept_of(bool metadata_only, bool list);
 
 struct ListOutcome {
   std::uint64_t items = 0;

@@ -104,6 +104,7 @@ void Pager::start_page(std::string token) {
   pages_.push_back(page);
   Call call;
   call.path = list_path(query_, page->token);
+  call.accept = accept_of(query_.metadata_only, true);
   auto self = shared_from_this();
   sender_.http().start_stream(
       context_.with_stop(page->stop.get_token()), sender_.make_request(call, credential_),

@@ -25,8 +25,14 @@ constexpr base::Duration kMarkPatience = std::chrono::seconds(10);
 /// Hands the objects of list pages on.
 class PageReceiver final : public ListReceiver {
  public:
-  PageReceiver(ObjectReceiver& receiver, const base::Logger* log, std::string label)
-      : receiver_(receiver), log_(log), label_(std::move(label)) {}
+  PageReceiver(ObjectReceiver& receiver, const Resource& resource, const base::Logger* log,
+               std::string label)
+      : receiver_(receiver),
+        api_version_(resource.group.empty() ? resource.version
+                                            : resource.group + "/" + resource.version),
+        kind_(resource.kind),
+        log_(log),
+        label_(std::move(label)) {}
   base::Result<> begin() override {
     receiver_.begin_list();
     return {};
@@ -44,13 +50,18 @@ class PageReceiver final : public ListReceiver {
                 log_->warn("an object of a list cannot be read",
                            {{"list", label_}, {"error", error.message}});
               }
-            }};
+            },
+        // Events name their type, elements of lists of built-in kinds do not.
+        .item_api_version = api_version_,
+        .item_kind = kind_};
     KL_TRY(base::json::walk_list(text, handler));
     return {};
   }
 
  private:
   ObjectReceiver& receiver_;
+  std::string api_version_;
+  std::string kind_;
   const base::Logger* log_;
   std::string label_;
 };
@@ -184,13 +195,14 @@ void Reflector::Impl::finish_list(std::string new_version) {
 Outcome Reflector::Impl::list_pages(const base::Context& context) {
   const auto place = gate.enter(context);
   if (!place) return {.ending = Ending::kStopped};
-  PageReceiver pages(receiver, log, label);
+  PageReceiver pages(receiver, query.resource, log, label);
   const auto listed = client.list(context,
                                   {.resource = query.resource,
                                    .ns = query.ns,
                                    .label_selector = query.label_selector,
                                    .field_selector = query.field_selector,
-                                   .page_size = options.page_size},
+                                   .page_size = options.page_size,
+                                   .metadata_only = query.metadata_only},
                                   pages);
   if (!listed) return {.ending = ending_of(listed.error()), .error = listed.error()};
   finish_list(listed->resource_version);
@@ -327,8 +339,13 @@ Outcome Reflector::Impl::read_stream(WatchStream& lines, bool with_list, bool& l
                                                      base::format_duration(options.silence)),
                                          "timeout")};
     }
-    const std::scoped_lock lock(mutex);
-    status.last_contact = lines.last_byte();
+    bool recovered = false;
+    {
+      const std::scoped_lock lock(mutex);
+      status.last_contact = lines.last_byte();
+      recovered = !listing && status.error.has_value();
+    }
+    if (recovered) fail(std::nullopt);
   }
 }
 
@@ -349,7 +366,8 @@ Outcome Reflector::Impl::stream(const base::Context& context, bool with_list) {
   const std::uint64_t generation = credential ? credential->generation : 0;
   Outcome outcome;
   {
-    WatchStream lines(client.sender(), context, watch_path(with_list), options.queue_bytes);
+    WatchStream lines(client.sender(), context, watch_path(with_list),
+                      accept_of(query.metadata_only, false), options.queue_bytes);
     bool listing = with_list;
     outcome = read_stream(lines, with_list, listing, place);
     outcome.listed = with_list && !listing;

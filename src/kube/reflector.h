@@ -22,6 +22,7 @@ struct WatchQuery {
   std::string ns;  ///< empty: all namespaces, or cluster-scoped
   std::string label_selector;
   std::string field_selector;
+  bool metadata_only = false;  ///< objects come as PartialObjectMetadata
 };
 
 /// Receives the objects of a reflector, on its thread and in order.

@@ -11,7 +11,7 @@ constexpr std::size_t kMostErrorText = 64U << 10U;
 }  // namespace
 
 WatchStream::WatchStream(Sender& sender, const base::Context& context, const std::string& path,
-                         std::size_t max_buffered)
+                         std::string_view accept, std::size_t max_buffered)
     : context_(context), shared_(std::make_shared<Shared>()) {
   shared_->last_byte = context.clock().steady_now();
   wake_on_cancel_ = context.on_cancel([shared = shared_] {
@@ -26,6 +26,7 @@ WatchStream::WatchStream(Sender& sender, const base::Context& context, const std
   }
   Call call;
   call.path = path;
+  call.accept = accept;
   http::Request request = sender.make_request(call, *credential);
   request.flow = shared_->flow;
   // Silence is judged by whoever takes the lines: bookmarks come once a minute at best.

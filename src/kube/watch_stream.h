@@ -21,7 +21,7 @@ namespace kollect::kube {
 class WatchStream {
  public:
   WatchStream(Sender& sender, const base::Context& context, const std::string& path,
-              std::size_t max_buffered);
+              std::string_view accept, std::size_t max_buffered);
   ~WatchStream();
   WatchStream(const WatchStream&) = delete;
   WatchStream& operator=(const WatchStream&) = delete;
