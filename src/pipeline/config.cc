@@ -24,9 +24,12 @@ class Loader {
     }
     for (const auto& inventory : config_.inventories) {
       warn_suspended(*inventory.manifest, inventory.object.spec.suspend);
+      warn_missing_sinks(inventory, inventory.manifest->ns);
     }
     for (const auto& inventory : config_.cluster_inventories) {
       warn_suspended(*inventory.manifest, inventory.object.spec.suspend);
+      warn_missing_sinks(inventory, inventory.object.spec.sink_namespace);
+      warn_missing_targets(inventory);
     }
   }
 
@@ -75,6 +78,46 @@ class Loader {
     if (!suspend.value_or(false)) return;
     config_.warnings.push_back(
         problem_at(manifest, "spec.suspend", "has no influence on a single run").text());
+  }
+
+  void warn(const Manifest& manifest, std::string field, std::string message) {
+    config_.warnings.push_back(problem_at(manifest, std::move(field), std::move(message)).text());
+  }
+
+  /// Nothing of the inventory goes to a sink that the folder does not have.
+  template <class T>
+  void warn_missing_sinks(const Loaded<T>& inventory, const std::string& home) {
+    const auto check = [&](const char* list, const std::vector<api::SinkReference>& references,
+                           const auto& sinks, const char* kind) {
+      for (std::size_t i = 0; i < references.size(); ++i) {
+        const std::string& ns = references[i].ns.empty() ? home : references[i].ns;
+        const bool found = std::ranges::any_of(sinks, [&](const auto& sink) {
+          return sink.manifest->ns == ns && sink.manifest->name == references[i].name;
+        });
+        if (found) continue;
+        warn(*inventory.manifest, fmt::format("spec.{}[{}]", list, i),
+             fmt::format("there is no {} {}/{} here", kind, ns, references[i].name));
+      }
+    };
+    const auto& spec = inventory.object.spec;
+    check("snapshotSinkRefs", spec.snapshot_sink_refs, config_.snapshot_sinks,
+          "KollectSnapshotSink");
+    check("databaseSinkRefs", spec.database_sink_refs, config_.database_sinks,
+          "KollectDatabaseSink");
+    check("eventSinkRefs", spec.event_sink_refs, config_.event_sinks, "KollectEventSink");
+  }
+
+  /// The rest is exported (spec: selection L-21).
+  void warn_missing_targets(const Loaded<api::ClusterInventory>& inventory) {
+    const auto& names = inventory.object.spec.target_refs;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const bool found = std::ranges::any_of(config_.cluster_targets, [&](const auto& target) {
+        return target.manifest->name == names[i];
+      });
+      if (found) continue;
+      warn(*inventory.manifest, fmt::format("spec.targetRefs[{}]", i),
+           fmt::format("there is no cluster target \"{}\" here", names[i]));
+    }
   }
 
   template <class T>

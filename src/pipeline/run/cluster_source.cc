@@ -191,6 +191,7 @@ class ClusterCollector {
             fmt::format("target {}: {} is not served in version {}, read in {}",
                         plan_.targets[i].title(), gvk.kind, gvk.version, found->resource.version));
       }
+      result_.targets[i].cluster_scoped |= !found->resource.namespaced;
       targets_[i].resources.push_back(std::move(found->resource));
     }
   }
@@ -217,6 +218,7 @@ class ClusterCollector {
                       .verbs = {"list"}};
     progress_.set_kind(job_.context, "Namespace");
     const auto listed = client_.list(context_, query, receiver);
+    result_.namespaces_listed = listed.has_value();
     if (!listed) result_.namespaces.clear();
     if (listed && !job_.only_namespace.empty() &&
         !result_.namespaces.contains(job_.only_namespace)) {
@@ -224,11 +226,14 @@ class ClusterCollector {
           fmt::format("{}: there is no namespace {}", job_.context, job_.only_namespace));
     }
     for (std::size_t i = 0; i < targets_.size(); ++i) {
-      if (!active(i) || !is_namespaced(i)) continue;
       if (listed) {
+        // Of targets that are not read as well: inventories ask whether they take part.
         targets_[i].effective =
             plan_.targets[i].selection.namespaces(result_.namespaces, {}).effective;
-      } else if (is_forbidden(listed.error())) {
+        result_.targets[i].effective = targets_[i].effective;
+      }
+      if (listed || !active(i) || !is_namespaced(i)) continue;
+      if (is_forbidden(listed.error())) {
         settle_unlisted(i, listed.error());
       } else {
         skip(i, listed.error());
@@ -252,6 +257,7 @@ class ClusterCollector {
     select::Namespaces named;
     for (const std::string& name : selection.included_namespaces()) named[name].name = name;
     targets_[i].effective = selection.namespaces(named, {}).effective;
+    result_.targets[i].effective = targets_[i].effective;
   }
 
   /// Each kind once, for all targets that need it (L-56).

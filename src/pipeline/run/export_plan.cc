@@ -75,24 +75,48 @@ std::vector<std::size_t> targets_of(const Config& config, const Plan& plan,
   return indexes;
 }
 
-/// Namespaces that a cluster inventory takes; none: all.
-std::optional<std::set<std::string>> chosen_namespaces(const api::ClusterInventorySpec& spec,
-                                                       const select::Namespaces& known) {
-  if (spec.namespaces.empty() && !spec.namespace_selector) return std::nullopt;
-  std::set<std::string> chosen;
-  std::optional<select::LabelSelector> selector;
-  if (spec.namespace_selector) {
-    auto compiled = select::LabelSelector::compile(*spec.namespace_selector);
-    if (!compiled) return chosen;
-    selector = std::move(*compiled);
+/// The namespaces of one cluster that a cluster inventory takes (spec: selection 12.2).
+class Choice {
+ public:
+  Choice(const api::ClusterInventorySpec& spec, const ContextResult& result)
+      : all_(spec.namespaces.empty() && !spec.namespace_selector) {
+    if (all_) return;
+    if (!result.namespaces_listed) {
+      // Names count as they are (L-12); what a selector means cannot be told.
+      known_ = !spec.namespace_selector;
+      chosen_.insert(spec.namespaces.begin(), spec.namespaces.end());
+      return;
+    }
+    std::optional<select::LabelSelector> selector;
+    if (spec.namespace_selector) {
+      auto compiled = select::LabelSelector::compile(*spec.namespace_selector);
+      if (!compiled) return;  // admission refuses it
+      selector = std::move(*compiled);
+    }
+    for (const auto& [name, ns] : result.namespaces) {
+      const bool listed = spec.namespaces.empty() ||
+                          std::ranges::find(spec.namespaces, name) != spec.namespaces.end();
+      if (listed && (!selector || selector->matches(ns.labels))) chosen_.insert(name);
+    }
   }
-  for (const auto& [name, ns] : known) {
-    const bool listed = spec.namespaces.empty() ||
-                        std::ranges::find(spec.namespaces, name) != spec.namespaces.end();
-    if (listed && (!selector || selector->matches(ns.labels))) chosen.insert(name);
+
+  [[nodiscard]] bool known() const { return known_; }
+  /// Rows of cluster-scoped objects belong to every rollup (L-22).
+  [[nodiscard]] bool takes_rows_of(std::string_view ns) const {
+    return all_ || ns.empty() || chosen_.contains(ns);
   }
-  return chosen;
-}
+  /// L-20. Where namespaces are not known a target may take part.
+  [[nodiscard]] bool takes(const TargetResult& target) const {
+    return all_ || !known_ || target.cluster_scoped || !target.effective ||
+           std::ranges::any_of(*target.effective,
+                               [&](const std::string& ns) { return chosen_.contains(ns); });
+  }
+
+ private:
+  bool all_;
+  bool known_ = true;
+  std::set<std::string, std::less<>> chosen_;
+};
 
 /// byResourceUID: of equal (namespace, uid) the row of the target whose name is last (L-23).
 std::unique_ptr<inventory::RowSet> dedupe(const inventory::RowSet& rows) {
@@ -111,33 +135,27 @@ std::unique_ptr<inventory::RowSet> dedupe(const inventory::RowSet& rows) {
   return kept;
 }
 
-std::unique_ptr<inventory::RowSet> merge(const ExportUnit& unit, const ContextResult& result) {
+std::unique_ptr<inventory::RowSet> merge(const std::vector<std::size_t>& targets,
+                                         const api::ClusterInventorySpec* cluster_inventory,
+                                         const Choice* choice, const ContextResult& result) {
   auto merged = std::make_unique<inventory::RowSet>();
-  std::optional<std::set<std::string>> chosen;
-  if (unit.cluster_inventory != nullptr) {
-    chosen = chosen_namespaces(*unit.cluster_inventory, result.namespaces);
-  }
-  for (const std::size_t index : unit.targets) {
+  for (const std::size_t index : targets) {
     (void)result.targets[index].data.rows.for_each(
         [&](const inventory::RowView& row) -> base::Result<> {
-          const std::string ns(row.target_namespace);
-          // Rows of cluster-scoped objects belong to every rollup (L-22).
-          if (!chosen || ns.empty() || chosen->contains(ns)) merged->add(row);
+          if (choice == nullptr || choice->takes_rows_of(row.target_namespace)) merged->add(row);
           return {};
         });
   }
   merged->seal();
-  if (unit.cluster_inventory != nullptr && unit.cluster_inventory->dedupe == "byResourceUID") {
-    return dedupe(*merged);
-  }
-  return merged;
+  const bool by_uid = cluster_inventory != nullptr && cluster_inventory->dedupe == "byResourceUID";
+  return by_uid ? dedupe(*merged) : std::move(merged);
 }
 
 /// Key of the embedded object when every target of the unit exports whole objects under the same
 /// one.
-std::optional<std::string> resource_key(const ExportUnit& unit, const Plan& plan) {
+std::optional<std::string> resource_key(const std::vector<std::size_t>& targets, const Plan& plan) {
   std::optional<std::string> key;
-  for (const std::size_t index : unit.targets) {
+  for (const std::size_t index : targets) {
     const extract::Program& program = plan.targets[index].program;
     if (!program.exports_resource()) return std::nullopt;
     if (key && *key != program.resource_key()) return std::nullopt;
@@ -202,16 +220,29 @@ ExportSet build_exports(const std::vector<ExportUnit>& units, const Plan& plan,
                         const ContextResult& result, const std::string& cluster,
                         base::WallTime exported_at) {
   ExportSet set;
+  const auto has_status = [&](TargetResult::Status status) {
+    return [&result, status](std::size_t i) { return result.targets[i].status == status; };
+  };
   for (const ExportUnit& unit : units) {
-    const auto unread = [&](std::size_t i) {
-      return result.targets[i].status == TargetResult::Status::kSkipped;
-    };
-    const auto suspended = [&](std::size_t i) {
-      return result.targets[i].status == TargetResult::Status::kSuspended;
-    };
-    if (std::ranges::all_of(unit.targets, suspended)) continue;
-    if (std::ranges::any_of(unit.targets, unread)) {
-      set.held_back.push_back(unit.id.ns + "/" + unit.id.name);
+    const std::string title = unit.id.ns + "/" + unit.id.name;
+    std::vector<std::size_t> targets = unit.targets;
+    std::optional<Choice> choice;
+    if (unit.cluster_inventory != nullptr) {
+      choice.emplace(*unit.cluster_inventory, result);
+      std::erase_if(targets, [&](std::size_t i) { return !choice->takes(result.targets[i]); });
+      if (targets.empty()) {
+        set.without_targets.push_back(title);
+        continue;
+      }
+    }
+    // An inventory without any target is an empty one; one whose targets rest, rests.
+    if (!targets.empty() &&
+        std::ranges::all_of(targets, has_status(TargetResult::Status::kSuspended))) {
+      continue;
+    }
+    if (std::ranges::any_of(targets, has_status(TargetResult::Status::kSkipped)) ||
+        (choice && !choice->known())) {
+      set.held_back.push_back(title);
       continue;
     }
     sinks::Export exported;
@@ -219,17 +250,18 @@ ExportSet build_exports(const std::vector<ExportUnit>& units, const Plan& plan,
     exported.exported_at = exported_at;
     exported.cluster = cluster;
     exported.max_bytes = unit.max_bytes;
-    exported.resource_key = resource_key(unit, plan);
+    exported.resource_key = resource_key(targets, plan);
     std::set<std::string> denied;
-    for (const std::size_t i : unit.targets) {
+    for (const std::size_t i : targets) {
       denied.insert(result.targets[i].denied_namespaces.begin(),
                     result.targets[i].denied_namespaces.end());
     }
     exported.keep_namespaces.assign(denied.begin(), denied.end());
-    if (unit.targets.size() == 1 && unit.cluster_inventory == nullptr) {
-      exported.rows = &result.targets[unit.targets.front()].data.rows;
+    if (targets.size() == 1 && !choice) {
+      exported.rows = &result.targets[targets.front()].data.rows;
     } else {
-      set.merged.push_back(merge(unit, result));
+      set.merged.push_back(
+          merge(targets, unit.cluster_inventory, choice ? &*choice : nullptr, result));
       exported.rows = set.merged.back().get();
     }
     set.exports.push_back(std::move(exported));

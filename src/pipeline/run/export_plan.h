@@ -33,8 +33,11 @@ std::vector<ExportUnit> sink_units(const Config& config, const Plan& plan, const
 struct ExportSet {
   std::vector<sinks::Export> exports;
   std::vector<std::unique_ptr<inventory::RowSet>> merged;
-  std::vector<std::string>
-      held_back;  ///< units left out, since a target of theirs was not read (P-9)
+  /// Units left out, since a target of theirs was not read (P-9), or their namespaces are not
+  /// known.
+  std::vector<std::string> held_back;
+  /// Cluster inventories left out, since no target reads what they ask for (NoTargets).
+  std::vector<std::string> without_targets;
 };
 ExportSet build_exports(const std::vector<ExportUnit>& units, const Plan& plan,
                         const ContextResult& result, const std::string& cluster,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/files.h"
@@ -239,6 +240,17 @@ class Reader {
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> places_;
 };
 
+using KindSet = std::set<std::pair<std::string, std::string>>;
+
+/// Group and kind of the objects that are in no namespace.
+KindSet cluster_scoped_kinds(const ManifestObjects& input) {
+  KindSet kinds;
+  for (const ManifestObject& object : input.objects) {
+    if (!object.type.namespaced) kinds.emplace(object.type.group, object.type.kind);
+  }
+  return kinds;
+}
+
 }  // namespace
 
 std::string made_up_uid(std::string_view cluster, const ObjectType& type, std::string_view ns,
@@ -277,6 +289,7 @@ ContextResult collect_manifests(const base::Context& context, const ManifestObje
   result.context = "local";
   result.cluster = cluster;
   result.namespaces = input.namespaces;
+  result.namespaces_listed = true;
   result.warnings = input.warnings;
   result.incomplete_input = !input.problems.empty();
   if (!only_namespace.empty() && !input.namespaces.contains(only_namespace)) {
@@ -304,8 +317,15 @@ ContextResult collect_manifests(const base::Context& context, const ManifestObje
   }
   result.targets.resize(plan.targets.size());
   for (TargetResult& target : result.targets) target.status = TargetResult::Status::kSuspended;
+  const KindSet without_namespaces = cluster_scoped_kinds(input);
   for (Lane& lane : intake.lanes()) {
     TargetResult& target = result.targets[lane.index];
+    target.effective = std::move(lane.effective);
+    target.cluster_scoped =
+        std::ranges::any_of(lane.target->selection.kinds(), [&](const api::GroupVersionKind& kind) {
+          return without_namespaces.contains({kind.group, kind.kind}) ||
+                 !builtin_is_namespaced(kind.group, kind.kind).value_or(true);
+        });
     target.data = std::move(lane.batch);
     target.status = target.data.failures.count() > 0 ? TargetResult::Status::kPartial
                                                      : TargetResult::Status::kOk;

@@ -122,16 +122,21 @@ SinkOutcome Outputs::run_backend(const base::Context& context, Backend& backend,
   const ExportSet set = build_exports(backend.units, plan_, result, cluster, options_.exported_at);
   SinkOutcome outcome{
       .sink = backend.title, .exports = set.exports.size(), .report = {}, .error = {}};
-  if (set.exports.empty()) return outcome;
-  auto report = export_with_retries(context, *backend.sink, set.exports, options_.dry_run);
-  if (report) {
-    outcome.report = std::move(*report);
-  } else {
-    outcome.error = report.error();
+  if (!set.exports.empty()) {
+    auto report = export_with_retries(context, *backend.sink, set.exports, options_.dry_run);
+    if (report) {
+      outcome.report = std::move(*report);
+    } else {
+      outcome.error = report.error();
+    }
   }
   for (const std::string& unit : set.held_back) {
     outcome.report.warnings.push_back(
         fmt::format("{} keeps its last state: not all of its targets were read", unit));
+  }
+  for (const std::string& unit : set.without_targets) {
+    outcome.report.warnings.push_back(fmt::format(
+        "{} is not exported: no cluster target reads objects in the namespaces it names", unit));
   }
   return outcome;
 }

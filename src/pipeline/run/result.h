@@ -55,6 +55,9 @@ struct TargetResult {
   std::string reason;   ///< "forbidden", "gvk-not-found", ...; empty when everything was read
   std::string message;  ///< one line for people
   std::vector<std::string> denied_namespaces;
+  /// Namespaces that it selects, sorted; none when they are not known.
+  std::optional<std::vector<std::string>> effective;
+  bool cluster_scoped = false;  ///< a kind that it reads has no namespaces
   TargetBatch data;             ///< rows are sealed
   std::uint64_t row_count = 0;  ///< stays when the rows have been given back
 
@@ -72,6 +75,7 @@ struct ContextResult {
       error;  ///< nothing could be read: unreachable, unauthorized, broken context, ...
   std::vector<TargetResult> targets;  ///< as in the plan; empty when `error` is set
   select::Namespaces namespaces;      ///< known ones, for cluster inventories
+  bool namespaces_listed = false;     ///< `namespaces` are all there are
   std::vector<std::string> warnings;
   bool incomplete_input = false;  ///< a manifest document could not be read
 };
