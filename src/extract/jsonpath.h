@@ -64,6 +64,16 @@ class JsonPath {
   /// When unquoted names split a key that holds dots: the spelling that finds it in this object.
   [[nodiscard]] std::optional<std::string> quoted_spelling(base::json::View root) const;
 
+  /// A field that a path names and no object of a kind can have.
+  struct UnknownField {
+    std::string path;  ///< "spec.rules[].hosts"
+    std::vector<std::string> near;
+  };
+  /// The first such field by the kind's structural OpenAPI v3 schema, those in filters included;
+  /// none when all are known or the schema leaves them open (preserved unknown fields, embedded
+  /// objects, metadata).
+  [[nodiscard]] std::optional<UnknownField> field_unknown_to(base::json::View schema) const;
+
  private:
   explicit JsonPath(std::shared_ptr<const ast::Path> path) : path_(std::move(path)) {}
   std::shared_ptr<const ast::Path> path_;

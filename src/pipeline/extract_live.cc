@@ -12,13 +12,109 @@ namespace {
 
 using base::json::View;
 
-struct Cluster {
-  std::unique_ptr<kube::Client> client;
-  kube::Resource resource;
+/// Passes objects on until it has had enough.
+class PageReceiver final : public kube::ListReceiver {
+ public:
+  PageReceiver(const kube::Resource& resource, const LiveCluster::Receiver& receiver,
+               std::stop_source& enough)
+      : receiver_(receiver), enough_(enough) {
+    handler_.item_api_version = resource.group.empty()
+                                    ? resource.version
+                                    : fmt::format("{}/{}", resource.group, resource.version);
+    handler_.item_kind = resource.kind;
+    handler_.on_item = [this](View item) -> base::Result<> {
+      if (done_) return {};
+      taken_ = true;
+      if (receiver_.take(item)) return {};
+      done_ = true;
+      enough_.request_stop();
+      return {};
+    };
+    // One odd object costs itself, never its page.
+    handler_.on_bad_item = [this](const base::Error& error) {
+      if (receiver_.on_bad && !done_) receiver_.on_bad(error);
+    };
+  }
+
+  base::Result<> begin() override {
+    if (!taken_) return {};
+    return base::retryable("the list broke off behind its first objects; run it again");
+  }
+
+  base::Result<> page(std::string_view text) override {
+    auto head = base::json::walk_list(text, handler_);
+    if (!head) return head.error();
+    return {};
+  }
+
+  [[nodiscard]] bool done() const { return done_; }
+
+ private:
+  const LiveCluster::Receiver& receiver_;
+  std::stop_source& enough_;
+  base::json::ListHandler handler_;
+  bool taken_ = false;
+  bool done_ = false;
 };
 
-base::Result<Cluster> open_cluster(const base::Context& context, const Invocation& invocation,
-                                   const LiveOptions& live, const api::GroupVersionKind& kind) {
+/// Labels of all namespaces, for expressions that ask for them.
+using NamespaceLabels = std::map<std::string, std::map<std::string, std::string>>;
+
+base::Result<NamespaceLabels> read_namespaces(LiveCluster& cluster) {
+  NamespaceLabels labels;
+  const auto take = [&](View ns) {
+    const auto metadata = ns.find("metadata");
+    if (!metadata) return true;
+    auto& own = labels[std::string(metadata->text("name"))];
+    if (const auto map = metadata->find("labels")) {
+      for (const auto& [key, value] : map->members()) own[std::string(key)] = value.as_string();
+    }
+    return true;
+  };
+  KL_TRY(cluster.list({"", "v1", "Namespace"}, "", "", {.take = take}));
+  return labels;
+}
+
+/// Exit code of the session; partial as well when objects could not be read.
+base::Result<int> extract_live(const Invocation& invocation, LiveCluster& cluster,
+                               const LiveOptions& live, ExtractSession& session) {
+  NamespaceLabels labels;
+  if (session.wants_namespaces()) {
+    KL_ASSIGN(labels, read_namespaces(cluster));
+  }
+  const auto take = [&](View object) {
+    const auto metadata = object.find("metadata");
+    const auto ns = metadata ? labels.find(std::string(metadata->text("namespace"))) : labels.end();
+    return session.object(object, ns == labels.end() ? nullptr : &ns->second);
+  };
+  std::uint64_t unreadable = 0;
+  const auto on_bad = [&](const base::Error& error) {
+    ++unreadable;
+    fmt::print(invocation.err, "kollect: an object cannot be read: {}\n", error.message);
+  };
+  KL_TRY(cluster.list(session.kind(), live.ns, live.selector, {.take = take, .on_bad = on_bad}));
+  const int code = session.finish();
+  return unreadable > 0 ? cli::kExitPartial : code;
+}
+
+}  // namespace
+
+struct LiveCluster::Impl {
+  Impl(base::Context run, kube::ClusterConfig config, kube::ClientOptions options)
+      : context(std::move(run)),
+        client(std::make_shared<http::Client>(), std::move(config), std::move(options), nullptr) {}
+
+  base::Context context;
+  kube::Client client;
+  kube::Discovery discovery;
+};
+
+LiveCluster::LiveCluster(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+LiveCluster::LiveCluster(LiveCluster&&) noexcept = default;
+LiveCluster& LiveCluster::operator=(LiveCluster&&) noexcept = default;
+LiveCluster::~LiveCluster() = default;
+
+base::Result<LiveCluster> LiveCluster::open(const Invocation& invocation, const LiveOptions& live) {
   KL_ASSIGN(const kube::Kubeconfig config,
             kube::Kubeconfig::load_default(live.kubeconfig, invocation.env));
   std::vector<std::string> patterns;
@@ -31,121 +127,64 @@ base::Result<Cluster> open_cluster(const base::Context& context, const Invocatio
   KL_ASSIGN(kube::ClusterConfig resolved, config.resolve(selection.names.front()));
   kube::ClientOptions options;
   options.env = invocation.env;
-  Cluster cluster;
-  cluster.client = std::make_unique<kube::Client>(std::make_shared<http::Client>(),
-                                                  std::move(resolved), std::move(options), nullptr);
-  KL_ASSIGN(const kube::Discovery discovery, cluster.client->discover(context));
-  KL_ASSIGN(const kube::Discovery::Found found,
-            discovery.find(kind.group, kind.version, kind.kind));
-  cluster.resource = found.resource;
-  return cluster;
+  auto impl = std::make_unique<Impl>(invocation.context(), std::move(resolved), std::move(options));
+  KL_ASSIGN(impl->discovery, impl->client.discover(impl->context));
+  return LiveCluster(std::move(impl));
 }
 
-/// Passes objects on until it has had enough.
-class Receiver final : public kube::ListReceiver {
- public:
-  using Take = std::function<bool(View)>;
-  Receiver(const kube::Resource& resource, Take take, std::stop_source& enough)
-      : take_(std::move(take)), enough_(enough) {
-    handler_.item_api_version = resource.group.empty()
-                                    ? resource.version
-                                    : fmt::format("{}/{}", resource.group, resource.version);
-    handler_.item_kind = resource.kind;
-    handler_.on_item = [this](View item) -> base::Result<> {
-      if (done_) return {};
-      if (take_(item)) return {};
-      done_ = true;
-      enough_.request_stop();
-      return {};
-    };
-  }
-
-  base::Result<> begin() override {
-    if (!started_) {
-      started_ = true;
-      return {};
-    }
-    return base::retryable("the list broke off and objects were printed already; run it again");
-  }
-
-  base::Result<> page(std::string_view text) override {
-    auto head = base::json::walk_list(text, handler_);
-    if (!head) return head.error();
-    return {};
-  }
-
-  [[nodiscard]] bool done() const { return done_; }
-
- private:
-  Take take_;
-  std::stop_source& enough_;
-  base::json::ListHandler handler_;
-  bool started_ = false;
-  bool done_ = false;
-};
-
-base::Result<> list_live(const Invocation& invocation, const LiveOptions& live,
-                         const api::GroupVersionKind& kind, const Receiver::Take& take) {
+base::Result<> LiveCluster::list(const api::GroupVersionKind& kind, const std::string& ns,
+                                 const std::string& selector, const Receiver& receiver) {
+  KL_ASSIGN(const kube::Discovery::Found found,
+            impl_->discovery.find(kind.group, kind.version, kind.kind));
   std::stop_source enough;
-  const base::Context outer = invocation.context();
-  const base::Context context = outer.with_stop(enough.get_token());
-  KL_ASSIGN(const Cluster cluster, open_cluster(outer, invocation, live, kind));
   kube::ListQuery query;
-  query.resource = cluster.resource;
-  query.ns = cluster.resource.namespaced ? live.ns : "";
-  query.label_selector = live.selector;
-  Receiver receiver(cluster.resource, take, enough);
-  const auto listed = cluster.client->list(context, query, receiver);
-  if (!listed && !receiver.done()) return listed.error();
+  query.resource = found.resource;
+  query.ns = found.resource.namespaced ? ns : "";
+  query.label_selector = selector;
+  PageReceiver pages(found.resource, receiver, enough);
+  const auto listed =
+      impl_->client.list(impl_->context.with_stop(enough.get_token()), query, pages);
+  if (!listed && !pages.done()) return listed.error();
   return {};
 }
 
-}  // namespace
+base::Result<std::vector<base::json::Document>> LiveCluster::sample(
+    const api::GroupVersionKind& kind, std::size_t limit) {
+  std::vector<base::json::Document> documents;
+  const auto keep = [&](std::string_view text) {
+    if (auto document = base::json::Document::parse(text)) {
+      documents.push_back(std::move(*document));
+    }
+  };
+  const auto take = [&](View object) {
+    keep(base::json::compact(object));
+    return documents.size() < limit;
+  };
+  KL_TRY(list(kind, "", "", {.take = take}));
+  const auto definitions =
+      impl_->discovery.find("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+  const auto found = impl_->discovery.find(kind.group, kind.version, kind.kind);
+  if (definitions && found && !kind.group.empty()) {
+    const auto text = impl_->client.get(impl_->context, definitions->resource, "",
+                                        found->resource.plural + "." + kind.group);
+    // Built-in kinds have none, and not everybody may read them.
+    if (text) keep(*text);
+  }
+  return documents;
+}
 
 int run_extract_live(const Invocation& invocation, const ExtractOptions& options,
                      const LiveOptions& live) {
   const auto fail = [&](const base::Error& error) {
     fmt::print(invocation.err, "{} extract: {}\n", invocation.program, error.message);
-    return kExitFailed;
+    return cli::kExitFailed;
   };
   auto session = ExtractSession::create(options, invocation.out, invocation.err);
   if (!session) return fail(session.error());
-  std::map<std::string, std::map<std::string, std::string>> labels;
-  if (session->wants_namespaces()) {
-    auto listed = list_live(invocation, {live.kubeconfig, live.context, "", ""},
-                            {"", "v1", "Namespace"}, [&](View ns) {
-                              const auto metadata = ns.find("metadata");
-                              if (!metadata) return true;
-                              auto& own = labels[std::string(metadata->text("name"))];
-                              if (const auto map = metadata->find("labels")) {
-                                for (const auto& [key, value] : map->members()) {
-                                  own[std::string(key)] = value.as_string();
-                                }
-                              }
-                              return true;
-                            });
-    if (!listed) return fail(listed.error());
-  }
-  auto listed = list_live(invocation, live, session->kind(), [&](View object) {
-    const auto metadata = object.find("metadata");
-    const auto ns = metadata ? labels.find(std::string(metadata->text("namespace"))) : labels.end();
-    return session->object(object, ns == labels.end() ? nullptr : &ns->second);
-  });
-  if (!listed) return fail(listed.error());
-  return session->finish();
-}
-
-base::Result<std::vector<base::json::Document>> read_live_objects(const Invocation& invocation,
-                                                                  const LiveOptions& live,
-                                                                  const api::GroupVersionKind& kind,
-                                                                  std::size_t limit) {
-  std::vector<base::json::Document> documents;
-  KL_TRY(list_live(invocation, live, kind, [&](View object) {
-    auto document = base::json::Document::parse(base::json::compact(object));
-    if (document) documents.push_back(std::move(*document));
-    return limit == 0 || documents.size() < limit;
-  }));
-  return documents;
+  auto cluster = LiveCluster::open(invocation, live);
+  if (!cluster) return fail(cluster.error());
+  const auto code = extract_live(invocation, *cluster, live, *session);
+  return code ? *code : fail(code.error());
 }
 
 }  // namespace kollect::pipeline

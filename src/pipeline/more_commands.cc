@@ -6,7 +6,6 @@
 
 #include "cli/flags.h"
 #include "pipeline/commands.h"
-#include "pipeline/config.h"
 #include "pipeline/diff.h"
 #include "pipeline/extract_command.h"
 #include "pipeline/extract_live.h"
@@ -30,23 +29,17 @@ int fail(const Invocation& invocation, std::string_view command, const base::Err
   return invocation.exit_code(kExitFailed);
 }
 
-/// Objects for `validate --sample live`: some of each profile's kind.
-base::Result<std::vector<base::json::Document>> live_samples(const Invocation& invocation,
-                                                             const ValidateOptions& options,
-                                                             const LiveOptions& live) {
+/// Objects for `validate --sample live`: some of a profile's kind. The cluster is opened for the
+/// first one.
+base::Result<std::vector<base::json::Document>> live_sample(const Invocation& invocation,
+                                                            const LiveOptions& live,
+                                                            const api::GroupVersionKind& kind,
+                                                            std::optional<LiveCluster>& cluster) {
   constexpr std::size_t kPerKind = 50;
-  ConfigOptions config_options;
-  config_options.allow_private_sinks = options.allow_private_sinks;
-  std::vector<std::string> paths = options.config;
-  paths.insert(paths.end(), options.files.begin(), options.files.end());
-  KL_ASSIGN(const Config config, load_config(paths, config_options));
-  std::vector<base::json::Document> samples;
-  for (const auto& profile : config.profiles) {
-    KL_ASSIGN(auto objects,
-              read_live_objects(invocation, live, profile.object.spec.target_gvk, kPerKind));
-    for (auto& object : objects) samples.push_back(std::move(object));
+  if (!cluster) {
+    KL_ASSIGN(cluster, LiveCluster::open(invocation, live));
   }
-  return samples;
+  return cluster->sample(kind, kPerKind);
 }
 
 }  // namespace
@@ -76,12 +69,11 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
   }
   if (std::ranges::find(o.files, "-") != o.files.end()) o.stdin_text = read_stdin(invocation);
   o.env = invocation.env;
-  std::vector<base::json::Document> samples;
+  std::optional<LiveCluster> cluster;
   if (std::erase(o.samples, "live") > 0) {
-    auto read = live_samples(invocation, o, live);
-    if (!read) return fail(invocation, "validate", read.error());
-    samples = std::move(*read);
-    for (const auto& sample : samples) o.sample_objects.push_back(sample.root());
+    o.live = [&](const api::GroupVersionKind& kind) {
+      return live_sample(invocation, live, kind, cluster);
+    };
   }
   const ValidateReport report = run_validate(o);
   fmt::print(invocation.out, "{}", report.out);

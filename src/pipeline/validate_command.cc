@@ -280,11 +280,42 @@ class Command {
   }
 
   base::Result<> try_samples() {
-    if (options_.samples.empty() && options_.sample_objects.empty()) {
+    if (options_.samples.empty() && !options_.live) {
       return {};
     }
+    KL_ASSIGN(const std::deque<base::json::Document> files, read_samples());
+    std::vector<base::json::View> objects;
+    for (const base::json::Document& document : files) {
+      unpack(document.root(), objects);
+    }
+    bool reachable = true;
+    for (Row& row : rows_) {
+      if (row.kind != "KollectProfile" || row.verdict.stage != Verdict::Stage::kAccept) {
+        continue;
+      }
+      KL_ASSIGN(const api::Profile profile, api::decode<api::Profile>(row.verdict.defaulted));
+      std::vector<base::json::Document> live;
+      if (options_.live && reachable) {
+        auto read = options_.live(profile.spec.target_gvk);
+        if (read.has_value()) {
+          live = std::move(*read);
+        } else if (read.error().reason == "gvk-not-found" || read.error().reason == "forbidden") {
+          row.verdict.warnings.push_back("spec.targetGVK: " + read.error().message);
+          continue;
+        } else {
+          reachable = false;
+          general_.push_back("the live sample could not be read: " + read.error().message);
+        }
+      }
+      if (reachable) {
+        try_sample(row, profile, objects, live);
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] base::Result<std::deque<base::json::Document>> read_samples() const {
     std::deque<base::json::Document> documents;
-    std::vector<base::json::View> objects = options_.sample_objects;
     for (const std::string& path : options_.samples) {
       KL_ASSIGN(const std::string text, base::read_file(path, kMaxSampleBytes));
       base::yaml::Limits limits;
@@ -295,21 +326,22 @@ class Command {
       }
       for (const base::yaml::Document& document : *read) {
         documents.push_back(base::json::Document::from_value(document.value));
-        unpack(documents.back().root(), objects);
       }
     }
-    for (Row& row : rows_) {
-      if (row.kind != "KollectProfile" || row.verdict.stage != Verdict::Stage::kAccept) {
-        continue;
-      }
-      KL_ASSIGN(const api::Profile profile, api::decode<api::Profile>(row.verdict.defaulted));
-      for (const SampleFinding& finding : try_profile(profile, objects)) {
-        row.verdict.warnings.push_back(finding.field.empty()
-                                           ? finding.message
-                                           : fmt::format("{}: {}", finding.field, finding.message));
-      }
+    return documents;
+  }
+
+  static void try_sample(Row& row, const api::Profile& profile,
+                         std::vector<base::json::View> objects,
+                         const std::vector<base::json::Document>& live) {
+    for (const base::json::Document& document : live) {
+      objects.push_back(document.root());
     }
-    return {};
+    for (const SampleFinding& finding : try_profile(profile, objects)) {
+      row.verdict.warnings.push_back(finding.field.empty()
+                                         ? finding.message
+                                         : fmt::format("{}: {}", finding.field, finding.message));
+    }
   }
 
   /// Lists are taken apart.

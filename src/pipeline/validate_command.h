@@ -1,11 +1,14 @@
 // `kollect validate`: schema and admission rules for folders, files and stdin (spec: pipeline 13).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "api/types.h"
 #include "base/json/document.h"
+#include "base/result.h"
 
 namespace kollect::pipeline {
 
@@ -27,8 +30,11 @@ struct ValidateOptions {
   std::map<std::string, std::string> env;
   /// --sample FILE: manifests that the profiles are tried on.
   std::vector<std::string> samples;
-  /// --sample live: objects that the caller has read from a cluster; borrowed.
-  std::vector<base::json::View> sample_objects;
+  /// --sample live: objects of a kind from a cluster, and the definition of the kind. Asked for
+  /// each profile that is valid. An error with reason "gvk-not-found" or "forbidden" is a finding
+  /// of the profile; any other fails the command, which still reports what it found in the
+  /// manifests.
+  std::function<base::Result<std::vector<base::json::Document>>(const api::GroupVersionKind&)> live;
 };
 
 /// What the program prints and returns: 0 valid, 2 not.

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
+#include "extract/jsonpath.h"
 #include "extract/program.h"
 
 namespace kollect::pipeline {
@@ -65,6 +68,52 @@ void report(std::vector<SampleFinding>& findings, std::size_t index, const Tally
   findings.push_back({fmt::format("spec.attributes[{}]", index), std::move(text)});
 }
 
+/// The CustomResourceDefinition of a kind among the objects.
+std::optional<View> definition_of(const api::GroupVersionKind& gvk,
+                                  const std::vector<View>& objects) {
+  for (const View object : objects) {
+    if (object.text("kind") != "CustomResourceDefinition") continue;
+    const auto spec = object.find("spec");
+    const auto names = spec ? spec->find("names") : std::nullopt;
+    if (names && spec->text("group") == gvk.group && names->text("kind") == gvk.kind) return spec;
+  }
+  return std::nullopt;
+}
+
+/// What the definition says of the profile: is the version served, are the fields there?
+void compare(const api::ProfileSpec& spec, View definition, std::vector<SampleFinding>& findings) {
+  std::vector<std::string> served;
+  std::optional<View> schema;
+  const auto versions = definition.find("versions");
+  if (!versions || !versions->is_array()) return;
+  for (const View version : versions->items()) {
+    const auto is_served = version.find("served");
+    if (!is_served || !is_served->is_bool() || !is_served->as_bool()) continue;
+    served.emplace_back(version.text("name"));
+    if (served.back() == spec.target_gvk.version) {
+      schema = version.at_path({"schema", "openAPIV3Schema"});
+    }
+  }
+  if (std::ranges::find(served, spec.target_gvk.version) == served.end()) {
+    findings.push_back(
+        {"spec.targetGVK.version", fmt::format("{} is not served in this version; served: {}",
+                                               spec.target_gvk.kind, base::join(served, ", "))});
+    return;
+  }
+  if (!schema) return;
+  for (std::size_t i = 0; i < spec.attributes.size(); ++i) {
+    // Expressions and Helm fields do not compile as JSON paths: they are judged by what they yield.
+    const auto path = extract::JsonPath::compile(spec.attributes[i].path);
+    const auto unknown = path ? path->field_unknown_to(*schema) : std::nullopt;
+    if (!unknown) continue;
+    findings.push_back(
+        {fmt::format("spec.attributes[{}].path", i),
+         fmt::format(
+             "{} has no field {}{}", spec.target_gvk.kind, unknown->path,
+             unknown->near.empty() ? "" : "; near names: " + base::join(unknown->near, ", "))});
+  }
+}
+
 }  // namespace
 
 std::vector<SampleFinding> try_profile(const api::Profile& profile,
@@ -88,6 +137,9 @@ std::vector<SampleFinding> try_profile(const api::Profile& profile,
     for (std::size_t i = 0; i < traces.size() && i < tallies.size(); ++i) {
       count(tallies[i], traces[i]);
     }
+  }
+  if (const auto definition = definition_of(profile.spec.target_gvk, objects)) {
+    compare(profile.spec, *definition, findings);
   }
   if (tried == 0) {
     findings.push_back(

@@ -16,8 +16,10 @@ struct SampleFinding {
 };
 
 /// Evaluates the profile on those of `objects` that are of its kind and names attributes that are
-/// absent, null, of another type than declared, or failing. A profile that does not compile has no
-/// findings here: admission reports it.
+/// absent, null, of another type than declared, or failing. When the CustomResourceDefinition of
+/// the kind is among the objects: also a version that it does not serve, and fields of JSON paths
+/// that it does not have. A profile that does not compile has no findings here: admission reports
+/// it.
 std::vector<SampleFinding> try_profile(const api::Profile& profile,
                                        const std::vector<base::json::View>& objects);
 

@@ -371,6 +371,86 @@ TEST_F(Validate, SamplesShowWhatAttributesYield) {
   EXPECT_THAT(report.err, HasSubstr("on 1 of 2 objects"));
 }
 
+constexpr const char* kWidgets = R"(apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - {name: v1alpha1, served: false, storage: false}
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {color: {type: string}, size: {type: string}}}
+---
+apiVersion: example.org/v1
+kind: Widget
+metadata: {name: a, namespace: shop}
+spec: {color: red, size: big}
+)";
+
+std::string widget_profile(const std::string& version) {
+  return "apiVersion: kollect.dev/v1alpha1\nkind: KollectProfile\nmetadata: {name: w}\n"
+         "spec:\n  targetGVK: {group: example.org, version: " +
+         version +
+         ", kind: Widget}\n  attributes:\n"
+         "  - {name: colour, path: $.spec.colour}\n"
+         "  - {name: size, path: $.spec.size, type: int}\n"
+         "  - {name: label, path: $.metadata.labels.tier}\n"
+         "  - {name: cel, path: 'cel: object.spec.color + 1'}\n";
+}
+
+// Spec pipeline 13: what a CustomResourceDefinition does not have, beside what attributes yield.
+TEST_F(Validate, SamplesShowWhatTheDefinitionLacks) {
+  write("sample.yaml", kWidgets);
+  options_.samples = {path("sample.yaml")};
+  const ValidateReport report = stdin_only(widget_profile("v1"));
+  EXPECT_EQ(report.exit_code, 0);
+  const std::string title = "KollectProfile default/w: warning: ";
+  EXPECT_THAT(report.err,
+              HasSubstr("<stdin>:7: " + title +
+                        "spec.attributes[0].path: Widget has no field spec.colour; near names: "
+                        "color (line 7, column 20)\n"));
+  EXPECT_THAT(report.err, HasSubstr(title + "spec.attributes[0]: attribute \"colour\": absent on 1 "
+                                            "of 1 objects (line 7, column 5)\n"));
+  EXPECT_THAT(report.err,
+              HasSubstr(title + "spec.attributes[1]: attribute \"size\": of another type than "
+                                "declared on 1 of 1 objects"));
+  EXPECT_THAT(report.err, HasSubstr("attribute \"label\": absent"));
+  EXPECT_THAT(report.err, HasSubstr("attribute \"cel\": fails ("));
+  EXPECT_EQ(std::ranges::count(report.err, '\n'), 5);
+}
+
+TEST_F(Validate, SamplesShowVersionsThatAreNotServed) {
+  write("sample.yaml", kWidgets);
+  options_.samples = {path("sample.yaml")};
+  EXPECT_THAT(stdin_only(widget_profile("v1alpha1")).err,
+              HasSubstr("warning: spec.targetGVK.version: Widget is not served in this version; "
+                        "served: v1 (line 5, column 35)\n"));
+}
+
+TEST_F(Validate, LiveSamplesThatCannotBeReadFailAndTheRestIsReported) {
+  int asked = 0;
+  options_.live =
+      [&](const api::GroupVersionKind&) -> base::Result<std::vector<base::json::Document>> {
+    ++asked;
+    return base::retryable("no route", "unreachable");
+  };
+  const ValidateReport report = stdin_only(std::string(kProfile) + "---\n" + widget_profile("v1") +
+                                           "---\n" + kTarget + "  bogus: 1\n");
+  EXPECT_EQ(report.exit_code, 2);
+  EXPECT_EQ(asked, 1);
+  EXPECT_THAT(report.err, HasSubstr("spec.bogus: unknown field"));
+  EXPECT_THAT(report.err, HasSubstr("\nthe live sample could not be read: no route\n"));
+  EXPECT_THAT(report.err, HasSubstr("error: 2 problems\n"));
+}
+
 TEST_F(Validate, NothingGiven) {
   EXPECT_EQ(run_validate({}).exit_code, 2);
 }
