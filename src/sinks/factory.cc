@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
+#include "sinks/postgres/postgres_sink.h"
 
 namespace kollect::sinks {
 
@@ -24,14 +25,14 @@ base::Error unknown(std::string_view name, std::string_view type) {
 }
 
 /// The CA of the spec itself, or what the caller read from the Secret.
-base::Result<std::optional<std::string>> trust_of(const api::SnapshotSink& sink,
+base::Result<std::optional<std::string>> trust_of(const std::string& name,
+                                                  const std::optional<api::SinkTls>& spec,
                                                   const std::optional<std::string>& ca_pem) {
-  if (!sink.spec.tls) return ca_pem;
-  const auto& tls = *sink.spec.tls;
+  if (!spec) return ca_pem;
+  const auto& tls = *spec;
   if (!tls.ca_bundle.empty() && tls.ca_secret_ref) {
     return base::configuration(
-        fmt::format("sink {}: tls.caBundle and tls.caSecretRef are both set; keep one",
-                    sink.metadata.name),
+        fmt::format("sink {}: tls.caBundle and tls.caSecretRef are both set; keep one", name),
         "bad-tls");
   }
   if (tls.ca_bundle.empty() || ca_pem) return ca_pem;
@@ -43,7 +44,7 @@ base::Result<std::optional<std::string>> trust_of(const api::SnapshotSink& sink,
 base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, const SecretData& auth,
                                              const std::optional<std::string>& ca_pem,
                                              const SinkOptions& options) {
-  KL_ASSIGN(const auto trust, trust_of(sink, ca_pem));
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
   KL_ASSIGN(auto made, git_sink_options(sink, auth, trust));
   const auto scheme = made.transport.remote.scheme;
   if (scheme == git::Scheme::kLocal && !options.allow_local) {
@@ -107,6 +108,21 @@ base::Result<std::unique_ptr<Sink>> make_local(const api::SnapshotSink& sink,
   return make_files_sink(std::move(made));
 }
 
+base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
+                                                  const SecretData& auth,
+                                                  const std::optional<std::string>& ca_pem,
+                                                  const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, postgres_options(sink, auth, trust));
+  if (options.guard_addresses) {
+    made.dsn.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
+  }
+  made.dsn.allow_local = options.allow_local;
+  if (options.resolver) made.dsn.resolver = options.resolver;
+  KL_TRY(postgres::check_dsn(made.dsn));
+  return make_postgres_sink(std::move(made));
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
@@ -124,13 +140,12 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
 }
 
 base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& sink,
-                                                       const SecretData& /*auth*/,
-                                                       const std::optional<std::string>& /*ca_pem*/,
-                                                       const SinkOptions& /*options*/) {
+                                                       const SecretData& auth,
+                                                       const std::optional<std::string>& ca_pem,
+                                                       const SinkOptions& options) {
   const auto& type = sink.spec.type;
-  if (type == "postgres" || type == "mongodb" || type == "bigquery") {
-    return not_built(sink.metadata.name, type);
-  }
+  if (type == "postgres") return make_postgres(sink, auth, ca_pem, options);
+  if (type == "mongodb" || type == "bigquery") return not_built(sink.metadata.name, type);
   return unknown(sink.metadata.name, type);
 }
 

@@ -38,11 +38,13 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
                                                        const SecretData& auth,
                                                        const std::optional<std::string>& ca_pem,
                                                        const SinkOptions& options);
-/// Database and event sinks: an error that names the type, for now.
+/// A sink of the type postgres; nothing is contacted yet. `auth` is the Secret of its databaseRef.
+/// Errors: configuration.
 base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& sink,
                                                        const SecretData& auth,
                                                        const std::optional<std::string>& ca_pem,
                                                        const SinkOptions& options);
+/// Event sinks: an error that names the type, for now.
 base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
                                                     const SecretData& auth,
                                                     const std::optional<std::string>& ca_pem,

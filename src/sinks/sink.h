@@ -63,6 +63,7 @@ struct ExportReport {
   std::uint64_t unchanged = 0;
   std::uint64_t removed = 0;
   std::uint64_t bytes = 0;
+  std::uint64_t replaced = 0;  ///< written rows with characters that the backend cannot hold
   std::vector<std::string> warnings;
   /// With dry_run: one entry per document.
   struct Change {

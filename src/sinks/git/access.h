@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "api/types.h"
-#include "base/files.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/secret.h"
 #include "sinks/git/endpoint.h"
+#include "sinks/private_file.h"
 #include "sinks/sink.h"
 
 namespace kollect::sinks::git {
@@ -37,23 +37,6 @@ base::Result<Access> read_access(const api::SnapshotSinkSpec& spec, const Secret
 
 /// Adds every form in which the credentials could show up in a text.
 void add_secrets(const Access& access, base::Redactor& redactor);
-
-/// A file that exists in this process's memory only and that its children open by path. It is gone
-/// when the object or the process is.
-class PrivateFile {
- public:
-  static base::Result<PrivateFile> create(std::string_view content);
-  PrivateFile(PrivateFile&& other) noexcept;
-  PrivateFile& operator=(PrivateFile&&) = delete;
-  ~PrivateFile();
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  PrivateFile() = default;
-  int fd_ = -1;
-  std::string path_;
-  std::optional<base::TempDir> folder_;  // where memory files cannot be opened by path
-};
 
 /// Environment of a git command and the private files that it names; keep it until the command has
 /// ended.

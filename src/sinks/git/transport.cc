@@ -1,11 +1,6 @@
 #include "sinks/git/transport.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <sys/socket.h>
-
-#include <array>
 
 #include "base/strings.h"
 
@@ -14,12 +9,6 @@ namespace kollect::sinks::git {
 namespace {
 
 constexpr int kTries = 3;
-
-bool is_numeric(const std::string& host) {
-  std::array<unsigned char, sizeof(in6_addr)> buffer{};
-  return ::inet_pton(AF_INET, host.c_str(), buffer.data()) == 1 ||
-         ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), buffer.data()) == 1;
-}
 
 /// The status line of `git push --porcelain` for our branch: flag, refs, text; empty when there is
 /// none.
@@ -31,27 +20,6 @@ std::string status_line(std::string_view out) {
 }
 
 }  // namespace
-
-base::Result<std::vector<std::string>> resolve_host(const std::string& host) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
-  if (code != 0) {
-    return base::retryable(fmt::format("cannot resolve {}: {}", host, ::gai_strerror(code)),
-                           "unreachable");
-  }
-  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-  std::vector<std::string> out;
-  for (const auto* at = list; at != nullptr; at = at->ai_next) {
-    std::array<char, NI_MAXHOST> text{};
-    if (::getnameinfo(at->ai_addr, at->ai_addrlen, text.data(), text.size(), nullptr, 0,
-                      NI_NUMERICHOST) == 0) {
-      out.emplace_back(text.data());
-    }
-  }
-  return out;
-}
 
 Transport::Transport(TransportOptions options) : options_(std::move(options)) {
   add_secrets(options_.access, redactor_);
@@ -76,7 +44,7 @@ base::Result<std::vector<std::string>> Transport::checked_addresses() const {
   if (guard != nullptr) {
     if (const auto reason = guard->refuse_host(remote.host)) return refuse(*reason);
   }
-  if (is_numeric(remote.host)) return none;
+  if (is_numeric_address(remote.host)) return none;
   KL_ASSIGN(auto addresses,
             options_.resolver ? options_.resolver(remote.host) : resolve_host(remote.host));
   if (addresses.empty()) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,13 +12,9 @@
 #include "base/process.h"
 #include "sinks/git/access.h"
 #include "sinks/git/git_error.h"
+#include "sinks/resolve.h"
 
 namespace kollect::sinks::git {
-
-/// Numeric addresses of a host name.
-using Resolver = std::function<base::Result<std::vector<std::string>>(const std::string& host)>;
-/// The system's resolver.
-base::Result<std::vector<std::string>> resolve_host(const std::string& host);
 
 struct TransportOptions {
   Remote remote;

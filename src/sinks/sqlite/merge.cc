@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
+#include "base/json/write.h"
 #include "sinks/sqlite/sqlite_sink.h"
 
 namespace kollect::sinks::sqlite {
@@ -20,54 +19,53 @@ using inventory::RowView;
 /// Rows between two questions to the context.
 constexpr std::size_t kCheckEvery = 256;
 
-/// The uid, or for rows without one what identifies the object otherwise.
-std::string source_uid(const RowView& row) {
-  return row.uid.empty() ? fmt::format("{}/{}/{}/{}", row.group, row.kind, row.ns, row.name)
-                         : std::string(row.uid);
-}
-
 class Merge {
  public:
   Merge(Database& database, const std::string& table, const base::Context& context,
-        const Export& exp, bool dry_run)
-      : database_(database), table_(table), context_(context), exp_(exp), dry_run_(dry_run) {}
+        const Export& head, bool dry_run)
+      : database_(database), table_(table), context_(context), head_(head), dry_run_(dry_run) {}
 
-  base::Result<MergeCounts> run();
+  base::Result<MergeCounts> whole(const rows::Source& source, const std::string& checksum);
+  base::Result<MergeCounts> changes(const inventory::ChangeSet& changes, std::size_t row_count,
+                                    const std::string& checksum);
 
  private:
   base::Result<> prepare();
   base::Result<std::string> moment();
-  base::Result<> find_duplicates();
   base::Result<> row(const RowView& row);
+  base::Result<> change(const inventory::RowChange& change);
+  base::Result<> check_now_and_then();
+  base::Result<> refuse_foreign(const RowView& row) const;
   base::Result<> insert(const std::string& uid, std::string_view ns);
   base::Result<> update(std::int64_t id, const std::string& uid, std::string_view ns);
   base::Result<> open_version(const std::string& uid, std::string_view ns, std::string_view began);
   base::Result<> close_version(std::string_view target, std::string_view uid,
                                std::string_view ended);
+  base::Result<> close_orphans();
   base::Result<> remove_stale();
-  base::Result<> note_export();
+  base::Result<> note_export(std::size_t row_count, const std::string& checksum);
   Statement& bind_inventory(Statement& statement) {
-    return statement.bind(1, exp_.cluster).bind(2, exp_.inventory.ns).bind(3, exp_.inventory.name);
-  }
-  static std::uint64_t key_of(const RowView& row) {
-    return base::xxh64(fmt::format("{}\n{}", row.target_name, source_uid(row)));
+    return statement.bind(1, head_.cluster)
+        .bind(2, head_.inventory.ns)
+        .bind(3, head_.inventory.name);
   }
 
   Database& database_;
   const std::string& table_;
   const base::Context& context_;
-  const Export& exp_;
+  const Export& head_;
   bool dry_run_;
   MergeCounts counts_;
   std::string at_;
   std::string target_;   // of the current row
   std::string payload_;  // of the current row
   std::size_t position_ = 0;
-  std::unordered_map<std::uint64_t, std::size_t> last_of_duplicate_;
+  rows::Duplicates duplicates_;
   std::vector<std::int64_t> kept_;  // row ids that are in the set
   Statement find_;
   Statement insert_;
   Statement update_;
+  Statement remove_;
   Statement open_;
   Statement close_;
 };
@@ -80,6 +78,7 @@ base::Result<> Merge::prepare() {
       "source_uid = ?5";
   KL_ASSIGN(find_, database_.prepare(
                        fmt::format("SELECT rowid, payload FROM {} WHERE {}", current, kKey)));
+  KL_ASSIGN(remove_, database_.prepare(fmt::format("DELETE FROM {} WHERE rowid = ?1", current)));
   KL_ASSIGN(
       insert_,
       database_.prepare(fmt::format(
@@ -111,7 +110,7 @@ base::Result<> Merge::prepare() {
 /// The export's time, moved behind the last one of this inventory: a clock that was set back must
 /// not give versions that end before they begin.
 base::Result<std::string> Merge::moment() {
-  std::string at = sqlite_time(exp_.exported_at);
+  std::string at = sqlite_time(head_.exported_at);
   if (dry_run_) {
     return at;
   }
@@ -128,48 +127,21 @@ base::Result<std::string> Merge::moment() {
   return at;
 }
 
-/// Two targets of one name in different namespaces may see one object: the last row of a key wins,
-/// and it must be known before the first is written, or every export would write both.
-base::Result<> Merge::find_duplicates() {
-  std::vector<std::uint64_t> keys;
-  keys.reserve(exp_.rows->size());
-  KL_TRY(exp_.rows->for_each([&](const RowView& row) -> base::Result<> {
-    keys.push_back(key_of(row));
-    return {};
-  }));
-  std::vector<std::uint64_t> sorted = keys;
-  std::sort(sorted.begin(), sorted.end());
-  for (auto at = std::adjacent_find(sorted.begin(), sorted.end()); at != sorted.end();
-       at = std::adjacent_find(std::upper_bound(at, sorted.end(), *at), sorted.end())) {
-    last_of_duplicate_[*at] = 0;
-  }
-  if (!last_of_duplicate_.empty()) {
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (const auto found = last_of_duplicate_.find(keys[i]); found != last_of_duplicate_.end()) {
-        found->second = i;
-      }
-    }
-  }
-  return {};
+base::Result<> Merge::check_now_and_then() {
+  return position_++ % kCheckEvery == 0 ? context_.check() : base::Result<>();
 }
 
 base::Result<> Merge::row(const RowView& row) {
-  const std::size_t position = position_++;
-  if (position % kCheckEvery == 0) {
-    KL_TRY(context_.check());
-  }
-  if (!last_of_duplicate_.empty()) {
-    const auto found = last_of_duplicate_.find(key_of(row));
-    if (found != last_of_duplicate_.end() && found->second != position) {
-      ++counts_.collapsed;
-      return {};
-    }
+  KL_TRY(check_now_and_then());
+  const std::string uid = rows::source_uid(row);
+  if (duplicates_.any() && duplicates_.superseded(rows::key_hash(row.target_name, uid))) {
+    ++counts_.collapsed;
+    return {};
   }
   payload_.clear();
   inventory::append_row_json(payload_, row);
   target_ = row.target_name;
-  const std::string uid = source_uid(row);
-  const std::string_view ns = row.ns.empty() ? std::string_view(exp_.inventory.ns) : row.ns;
+  const std::string_view ns = row.ns.empty() ? std::string_view(head_.inventory.ns) : row.ns;
   KL_ASSIGN(const bool exists, bind_inventory(find_).bind(4, target_).bind(5, uid).step());
   if (!exists) {
     return insert(uid, ns);
@@ -183,6 +155,45 @@ base::Result<> Merge::row(const RowView& row) {
     return {};
   }
   return update(id, uid, ns);
+}
+
+/// The found row must be of the same target as the change.
+base::Result<> Merge::refuse_foreign(const RowView& row) const {
+  std::string own = "{\"targetNamespace\":";
+  base::json::append_string(own, row.target_namespace);
+  if (find_.text(1).starts_with(own + ",")) {
+    return {};
+  }
+  return base::conflict(
+      fmt::format("table {}: targets of one name share an object; the whole set decides which row "
+                  "counts",
+                  table_),
+      "rows-needed");
+}
+
+base::Result<> Merge::change(const inventory::RowChange& change) {
+  const std::string uid = rows::source_uid(change.row);
+  target_ = change.row.target_name;
+  KL_ASSIGN(const bool exists, bind_inventory(find_).bind(4, target_).bind(5, uid).step());
+  if (exists) {
+    const auto refused = refuse_foreign(change.row);
+    const std::int64_t id = find_.integer(0);
+    find_.reset();
+    KL_TRY(refused);
+    if (change.removed) {
+      KL_TRY(check_now_and_then());
+      ++counts_.went;
+      KL_TRY(remove_.bind(1, id).run());
+      return close_version(target_, uid, "went");
+    }
+  }
+  if (change.removed) {
+    return {};
+  }
+  if (!exists) {
+    KL_TRY(close_version(target_, uid, "went"));  // unless somebody else deleted the row: nothing
+  }
+  return row(change.row);
 }
 
 base::Result<> Merge::insert(const std::string& uid, std::string_view ns) {
@@ -228,6 +239,23 @@ base::Result<> Merge::close_version(std::string_view target, std::string_view ui
   return bind_inventory(close_).bind(4, target).bind(5, uid).bind(6, at_).bind(7, ended).run();
 }
 
+/// Versions of rows that somebody else deleted from the table: the next insert would open a second
+/// one.
+base::Result<> Merge::close_orphans() {
+  if (dry_run_) {
+    return {};
+  }
+  KL_ASSIGN(Statement close,
+            database_.prepare(fmt::format(
+                "UPDATE {} AS h SET valid_to = ?4, ended = 'went' WHERE cluster = ?1 AND "
+                "inventory_namespace = ?2 AND inventory_name = ?3 AND valid_to IS NULL AND NOT "
+                "EXISTS (SELECT 1 FROM {} t WHERE t.cluster = h.cluster AND t.inventory_namespace "
+                "= h.inventory_namespace AND t.inventory_name = h.inventory_name AND "
+                "t.target_name = h.target_name AND t.source_uid = h.source_uid)",
+                quote_name(table_ + "_history"), quote_name(table_))));
+  return bind_inventory(close).bind(4, at_).run();
+}
+
 /// Rows of this inventory and cluster that the set does not hold, but for those of namespaces that
 /// could not be read.
 base::Result<> Merge::remove_stale() {
@@ -253,31 +281,30 @@ base::Result<> Merge::remove_stale() {
   }
   KL_ASSIGN(Statement look,
             database_.prepare(fmt::format("SELECT target_name, source_uid, json_extract(payload, "
-                                          "'$.namespace') FROM {} WHERE rowid = ?1",
+                                          "'$.namespace'), json_extract(payload, "
+                                          "'$.targetNamespace') FROM {} WHERE rowid = ?1",
                                           current)));
-  KL_ASSIGN(Statement remove,
-            database_.prepare(fmt::format("DELETE FROM {} WHERE rowid = ?1", current)));
+  const rows::Keep keep(head_);
   for (const std::int64_t id : stale) {
     KL_ASSIGN(const bool found, look.bind(1, id).step());
     const std::string target(found ? look.text(0) : std::string_view());
     const std::string uid(found ? look.text(1) : std::string_view());
-    const std::string ns(found ? look.text(2) : std::string_view());
+    const bool stays = found && keep.holds(look.text(3), target, look.text(2));
     look.reset();
-    const auto& keep = exp_.keep_namespaces;
-    if (!ns.empty() && std::find(keep.begin(), keep.end(), ns) != keep.end()) {
+    if (stays) {
       ++counts_.unchanged;
       continue;
     }
     ++counts_.went;
     if (!dry_run_) {
-      KL_TRY(remove.bind(1, id).run());
+      KL_TRY(remove_.bind(1, id).run());
       KL_TRY(close_version(target, uid, "went"));
     }
   }
   return {};
 }
 
-base::Result<> Merge::note_export() {
+base::Result<> Merge::note_export(std::size_t row_count, const std::string& checksum) {
   KL_ASSIGN(
       Statement note,
       database_.prepare(fmt::format(
@@ -287,32 +314,53 @@ base::Result<> Merge::note_export() {
           "generation = excluded.generation, checksum = excluded.checksum, "
           "item_count = excluded.item_count, exported_at = excluded.exported_at",
           quote_name(table_ + "_exports"))));
-  const std::string checksum = exp_.rows->checksum();
   return bind_inventory(note)
-      .bind(4, exp_.generation)
+      .bind(4, head_.generation)
       .bind(5, checksum)
-      .bind(6, static_cast<std::int64_t>(exp_.rows->size()))
+      .bind(6, static_cast<std::int64_t>(row_count))
       .bind(7, at_)
       .run();
 }
 
-base::Result<MergeCounts> Merge::run() {
+base::Result<MergeCounts> Merge::whole(const rows::Source& source, const std::string& checksum) {
   KL_TRY(prepare());
   KL_ASSIGN(at_, moment());
-  KL_TRY(find_duplicates());
-  KL_TRY(exp_.rows->for_each([this](const RowView& view) { return row(view); }));
+  KL_TRY(close_orphans());
+  // Which row of a key counts must be known before the first is written, or every export would
+  // write both.
+  KL_ASSIGN(duplicates_, rows::Duplicates::find(source));
+  const auto visit = [this](const RowView& view) { return row(view); };
+  KL_TRY(duplicates_.any() ? source.for_each_sorted(visit) : source.for_each(visit));
   KL_TRY(remove_stale());
   if (!dry_run_) {
-    KL_TRY(note_export());
+    KL_TRY(note_export(source.size(), checksum));
   }
+  return counts_;
+}
+
+base::Result<MergeCounts> Merge::changes(const inventory::ChangeSet& changes, std::size_t row_count,
+                                         const std::string& checksum) {
+  KL_TRY(prepare());
+  KL_ASSIGN(at_, moment());
+  KL_TRY(changes.for_each([this](const inventory::RowChange& one) { return change(one); }));
+  KL_TRY(note_export(row_count, checksum));
   return counts_;
 }
 
 }  // namespace
 
 base::Result<MergeCounts> merge(Database& database, const std::string& table,
-                                const base::Context& context, const Export& exp, bool dry_run) {
-  return Merge(database, table, context, exp, dry_run).run();
+                                const base::Context& context, const Export& head,
+                                const rows::Source& source, const std::string& checksum,
+                                bool dry_run) {
+  return Merge(database, table, context, head, dry_run).whole(source, checksum);
+}
+
+base::Result<MergeCounts> merge_changes(Database& database, const std::string& table,
+                                        const base::Context& context, const Export& head,
+                                        const inventory::ChangeSet& changes, std::size_t row_count,
+                                        const std::string& checksum) {
+  return Merge(database, table, context, head, false).changes(changes, row_count, checksum);
 }
 
 }  // namespace kollect::sinks::sqlite

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/context.h"
+#include "sinks/rows/rows.h"
 #include "sinks/sink.h"
 #include "sinks/sqlite/database.h"
 
@@ -20,9 +21,18 @@ struct MergeCounts {
   std::uint64_t bytes = 0;      ///< payload written
 };
 
-/// Compares the rows with the table and writes the differences (nothing when `dry_run`), inside the
-/// caller's transaction.
+/// Compares a whole set with the table and writes the differences (nothing when `dry_run`), inside
+/// the caller's transaction. `checksum` goes into the table of exports.
 base::Result<MergeCounts> merge(Database& database, const std::string& table,
-                                const base::Context& context, const Export& exp, bool dry_run);
+                                const base::Context& context, const Export& head,
+                                const rows::Source& source, const std::string& checksum,
+                                bool dry_run);
+
+/// Applies changes of a set of `row_count` rows. Error kConflict, reason "rows-needed": a row of
+/// another target namespace has the same key, and only the whole set tells which one counts.
+base::Result<MergeCounts> merge_changes(Database& database, const std::string& table,
+                                        const base::Context& context, const Export& head,
+                                        const inventory::ChangeSet& changes, std::size_t row_count,
+                                        const std::string& checksum);
 
 }  // namespace kollect::sinks::sqlite

@@ -1,6 +1,7 @@
 #include "sinks/sqlite/sqlite_sink.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,17 +21,37 @@ using sqlite::Transaction;
 
 constexpr std::uint64_t kPageBytes = 4096;
 
-void add_to_report(ExportReport& report, const Export& exp, const sqlite::MergeCounts& counts,
+/// What one transaction writes for one inventory.
+struct Unit {
+  const Export* head = nullptr;
+  std::optional<rows::Source> rows;
+  const inventory::ChangeSet* changes = nullptr;
+  std::size_t row_count = 0;
+  std::string checksum;
+};
+
+std::string id_of(const Export& head) {
+  return fmt::format("{}\n{}\n{}", head.inventory.ns, head.inventory.name, head.cluster);
+}
+
+std::vector<Unit> units_of(const std::vector<Export>& exports, bool dry_run) {
+  std::vector<Unit> units;
+  for (const Export& exp : exports) {
+    units.push_back({&exp, rows::Source(*exp.rows), nullptr, exp.rows->size(),
+                     dry_run ? std::string() : exp.rows->checksum()});
+  }
+  return units;
+}
+
+void add_to_report(ExportReport& report, const Unit& unit, const sqlite::MergeCounts& counts,
                    const std::string& table, bool dry_run) {
+  const InventoryId& inventory = unit.head->inventory;
   report.written += counts.appeared + counts.changed;
   report.unchanged += counts.unchanged;
   report.removed += counts.went;
   report.bytes += counts.bytes;
   if (counts.collapsed > 0) {
-    report.warnings.push_back(
-        fmt::format("{}/{}: {} rows of targets of one name share an object with another target; "
-                    "the last one is kept",
-                    exp.inventory.ns, exp.inventory.name, counts.collapsed));
+    report.warnings.push_back(rows::collapsed_warning(inventory, counts.collapsed));
   }
   if (dry_run) {
     using What = ExportReport::Change::What;
@@ -39,18 +60,18 @@ void add_to_report(ExportReport& report, const Export& exp, const sqlite::MergeC
     report.changes.push_back({!changes  ? What::kUnchanged
                               : creates ? What::kCreate
                                         : What::kUpdate,
-                              fmt::format("{} {}/{}", table, exp.inventory.ns, exp.inventory.name),
-                              exp.rows->size(), counts.bytes});
+                              fmt::format("{} {}/{}", table, inventory.ns, inventory.name),
+                              unit.row_count, counts.bytes});
   }
 }
 
 /// A dry run over a file that is not there yet.
-ExportReport all_new(const std::vector<Export>& exports, const std::string& table) {
+ExportReport all_new(const std::vector<Unit>& units, const std::string& table) {
   ExportReport report;
-  for (const Export& exp : exports) {
+  for (const Unit& unit : units) {
     sqlite::MergeCounts counts;
-    counts.appeared = exp.rows->size();
-    add_to_report(report, exp, counts, table, true);
+    counts.appeared = unit.row_count;
+    add_to_report(report, unit, counts, table, true);
   }
   return report;
 }
@@ -61,12 +82,14 @@ struct SqliteSink::Impl {
   fs::path file;
   SqliteOptions options;
   std::optional<Database> database;  // opened by the first export, then kept
+  std::set<std::string> duplicates;  // inventories in whose sets a key stands twice
 
   base::Result<> open();
-  base::Result<ExportReport> write(const base::Context& context,
-                                   const std::vector<Export>& exports);
-  base::Result<ExportReport> compare(const base::Context& context,
-                                     const std::vector<Export>& exports);
+  base::Result<ExportReport> run(const base::Context& context, const std::vector<Unit>& units,
+                                 bool dry_run);
+  base::Result<ExportReport> write(const base::Context& context, const std::vector<Unit>& units);
+  base::Result<ExportReport> compare(const base::Context& context, const std::vector<Unit>& units);
+  base::Result<sqlite::MergeCounts> merge(const base::Context& context, const Unit& unit);
 };
 
 base::Result<> SqliteSink::Impl::open() {
@@ -86,62 +109,107 @@ base::Result<> SqliteSink::Impl::open() {
   return {};
 }
 
+base::Result<sqlite::MergeCounts> SqliteSink::Impl::merge(const base::Context& context,
+                                                          const Unit& unit) {
+  const std::string id = id_of(*unit.head);
+  if (unit.changes != nullptr && !(duplicates.contains(id) && unit.rows)) {
+    return sqlite::merge_changes(*database, options.table, context, *unit.head, *unit.changes,
+                                 unit.row_count, unit.checksum);
+  }
+  auto counts = sqlite::merge(*database, options.table, context, *unit.head, *unit.rows,
+                              unit.checksum, false);
+  if (counts && counts->collapsed > 0) {
+    duplicates.insert(id);
+  } else if (counts) {
+    duplicates.erase(id);
+  }
+  return counts;
+}
+
 base::Result<ExportReport> SqliteSink::Impl::write(const base::Context& context,
-                                                   const std::vector<Export>& exports) {
+                                                   const std::vector<Unit>& units) {
   KL_TRY(open());
   database->watch(&context);
   ExportReport report;
   KL_ASSIGN(Transaction transaction, Transaction::begin(*database, Transaction::Mode::kWrite));
   KL_TRY(sqlite::ensure_schema(*database, options.table));
-  for (const Export& exp : exports) {
-    KL_ASSIGN(const auto counts, sqlite::merge(*database, options.table, context, exp, false));
-    add_to_report(report, exp, counts, options.table, false);
+  for (const Unit& unit : units) {
+    KL_ASSIGN(const auto counts, merge(context, unit));
+    add_to_report(report, unit, counts, options.table, false);
   }
   KL_TRY(transaction.commit());
   return report;
 }
 
 base::Result<ExportReport> SqliteSink::Impl::compare(const base::Context& context,
-                                                     const std::vector<Export>& exports) {
+                                                     const std::vector<Unit>& units) {
   std::error_code error;
   if (!fs::exists(file, error)) {
-    return all_new(exports, options.table);
+    return all_new(units, options.table);
   }
   KL_ASSIGN(Database reading,
             Database::open(file, Database::Mode::kReadOnly, options.busy_timeout));
   KL_ASSIGN(const bool exists, sqlite::has_table(reading, options.table));
   if (!exists) {
-    return all_new(exports, options.table);
+    return all_new(units, options.table);
   }
   reading.watch(&context);
   ExportReport report;
   KL_ASSIGN(const Transaction transaction, Transaction::begin(reading, Transaction::Mode::kRead));
-  for (const Export& exp : exports) {
-    KL_ASSIGN(const auto counts, sqlite::merge(reading, options.table, context, exp, true));
-    add_to_report(report, exp, counts, options.table, true);
+  for (const Unit& unit : units) {
+    KL_ASSIGN(const auto counts, sqlite::merge(reading, options.table, context, *unit.head,
+                                               *unit.rows, unit.checksum, true));
+    add_to_report(report, unit, counts, options.table, true);
   }
   return report;
 }
 
 SqliteSink::SqliteSink(fs::path file, SqliteOptions options)
-    : impl_(std::make_unique<Impl>(Impl{std::move(file), std::move(options), std::nullopt})) {}
+    : impl_(std::make_unique<Impl>(Impl{std::move(file), std::move(options), std::nullopt, {}})) {}
 
 SqliteSink::~SqliteSink() = default;
+
+base::Result<ExportReport> SqliteSink::Impl::run(const base::Context& context,
+                                                 const std::vector<Unit>& units, bool dry_run) {
+  KL_TRY(context.check());
+  auto report = dry_run ? compare(context, units) : write(context, units);
+  if (database) {
+    database->watch(nullptr);
+  }
+  if (!report) {
+    // After a failure the next export starts with a fresh handle: the file may have been replaced.
+    database.reset();
+    KL_TRY(context.check());
+  }
+  return report;
+}
 
 base::Result<ExportReport> SqliteSink::export_all(const base::Context& context,
                                                   const std::vector<Export>& exports,
                                                   bool dry_run) {
-  KL_TRY(context.check());
-  auto report = dry_run ? impl_->compare(context, exports) : impl_->write(context, exports);
-  if (impl_->database) {
-    impl_->database->watch(nullptr);
+  return impl_->run(context, units_of(exports, dry_run), dry_run);
+}
+
+base::Result<ExportReport> SqliteSink::apply(const base::Context& context, const Pass& pass) {
+  Unit unit{&pass.head, std::nullopt, pass.changes, pass.row_count, "set:" + pass.set_hash};
+  if (pass.rows != nullptr) {
+    unit.rows.emplace(*pass.rows);
   }
-  if (!report) {
-    // After a failure the next export starts with a fresh handle: the file may have been replaced.
-    impl_->database.reset();
-    KL_TRY(context.check());
+  auto report = impl_->run(context, {unit}, false);
+  if (report || report.error().kind != base::ErrorKind::kConflict) {
+    return report;
   }
-  return report;
+  // From now on changes alone are not asked for.
+  impl_->duplicates.insert(id_of(pass.head));
+  if (unit.rows) {
+    return impl_->run(context, {unit}, false);
+  }
+  return base::retryable(report.error().message + "; the next pass compares it",
+                         report.error().reason);
+}
+
+bool SqliteSink::takes_changes() const {
+  return impl_->duplicates.empty();
 }
 
 base::Result<> SqliteSink::probe(const base::Context& context) {

@@ -49,6 +49,8 @@ class SqliteSink final : public Sink {
 
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override;
+  base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override;
+  [[nodiscard]] bool takes_changes() const override;
   /// Opens an existing file for reading; a file that is not there yet is fine when its folder is or
   /// can be made.
   base::Result<> probe(const base::Context& context) override;

@@ -1,3 +1,5 @@
+#include "sinks/private_file.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -8,9 +10,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sinks/git/access.h"
-
-namespace kollect::sinks::git {
+namespace kollect::sinks {
 
 namespace {
 
@@ -54,4 +54,4 @@ PrivateFile::~PrivateFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace kollect::sinks::git
+}  // namespace kollect::sinks
