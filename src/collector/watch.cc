@@ -1,0 +1,285 @@
+#include "collector/watch.h"
+
+#include <algorithm>
+
+namespace kollect::collector {
+namespace {
+
+bool is_passing(const base::Error& error) {
+  return error.kind == base::ErrorKind::kRetryable || error.kind == base::ErrorKind::kCancelled;
+}
+
+}  // namespace
+
+Watch::Watch(Services& services, const kube::Resource& resource, std::string ns,
+             inventory::SourceId source)
+    : services_(services),
+      resource_(resource),
+      ns_(std::move(ns)),
+      source_(source),
+      opened_(services.clock.steady_now()),
+      applier_(services.store, services.namespaces, services.bell, resource, source) {}
+
+Watch::~Watch() {
+  mute();
+  reflector_.reset();
+}
+
+void Watch::open(std::shared_ptr<const LaneIndex> index, std::set<std::string> left_out) {
+  {
+    const std::scoped_lock lock(mutex_);
+    index_ = std::move(index);
+    left_out_.insert(left_out.begin(), left_out.end());
+    if (services_.options.resync > base::Duration::zero()) {
+      resync_ = opened_ + services_.options.resync;
+    } else {
+      resync_ = base::SteadyTime::max();
+    }
+  }
+  want_all();
+  kube::ReflectorOptions options = services_.options.reflector;
+  options.page_size = services_.options.page_size;
+  reflector_ = std::make_unique<kube::Reflector>(
+      services_.client,
+      kube::WatchQuery{
+          .resource = resource_, .ns = ns_, .label_selector = {}, .field_selector = {}},
+      *this, services_.gate, services_.clock, services_.log, options);
+  reflector_->start([this](const kube::ReflectorStatus& status) { noted(status); });
+}
+
+void Watch::set_index(std::shared_ptr<const LaneIndex> index,
+                      const std::vector<std::shared_ptr<const Core>>& cores,
+                      const std::set<std::string>& namespaces) {
+  const std::scoped_lock lock(mutex_);
+  index_ = std::move(index);
+  const auto there = cores_in(*index_);
+  std::erase_if(cores_, [&](const auto& want) { return !there.contains(want.first); });
+  std::erase_if(namespaces_, [&](const auto& want) { return index_->in(want.first).empty(); });
+  ++order_;
+  for (const auto& core : cores) {
+    if (there.contains(core.get())) cores_[core.get()] = order_;
+  }
+  for (const std::string& ns : namespaces) {
+    if ((ns_.empty() || ns_ == ns) && !index_->in(ns).empty()) namespaces_[ns] = order_;
+  }
+}
+
+void Watch::want_all() {
+  const std::scoped_lock lock(mutex_);
+  ++order_;
+  for (const Core* core : cores_in(*index_)) cores_[core] = order_;
+}
+
+void Watch::want_namespaces(const std::set<std::string>& namespaces) {
+  const std::scoped_lock lock(mutex_);
+  ++order_;
+  for (const std::string& ns : namespaces) {
+    if ((ns_.empty() || ns_ == ns) && !index_->in(ns).empty()) namespaces_[ns] = order_;
+  }
+}
+
+void Watch::take_over(const std::set<std::string>& namespaces) {
+  const std::scoped_lock lock(mutex_);
+  ++order_;
+  for (const std::string& ns : namespaces) {
+    if (left_out_.erase(ns) > 0 && !index_->in(ns).empty()) namespaces_[ns] = order_;
+  }
+}
+
+void Watch::mute() {
+  const std::scoped_lock lock(mutex_);
+  muted_ = true;
+}
+
+void Watch::barrier() const {
+  const std::scoped_lock lock(mutex_);
+}
+
+void Watch::hurry() {
+  const kube::ReflectorStatus status = reflector_->status();
+  if (status.state == kube::ReflectorState::kWaiting && status.error &&
+      status.error->kind == base::ErrorKind::kNotFound) {
+    reflector_->retry_now();
+  }
+}
+
+void Watch::noted(const kube::ReflectorStatus& status) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (status.error) {
+      const base::Error& error = *status.error;
+      if (error.reason == "forbidden") {
+        // The status does not tell which of the two it was.
+        if (error.message.starts_with("list ")) {
+          trouble_.list_refused = error.message;
+        } else {
+          trouble_.watch_refused = true;
+        }
+      }
+      if (error.kind == base::ErrorKind::kNotFound) trouble_.not_served = true;
+    }
+  }
+  services_.bell.plan();
+}
+
+Watch::Trouble Watch::take_trouble() {
+  const std::scoped_lock lock(mutex_);
+  return std::exchange(trouble_, {});
+}
+
+// ---- Objects
+
+void Watch::object(base::json::View object) {
+  handle(object, false);
+}
+
+void Watch::deleted(base::json::View object) {
+  handle(object, true);
+}
+
+void Watch::handle(base::json::View object, bool gone) {
+  const base::SteadyTime began = services_.clock.steady_now();
+  {
+    const std::scoped_lock lock(mutex_);
+    if (muted_) return;
+    ++objects_;
+    const auto id = applier_.identify(object);
+    if (!id || left_out_.contains(id->ns)) return;
+    if (errand_ && !listing_) touched_.insert(id->uid_hash);
+    if (gone) {
+      applier_.gone(*index_, *id);
+    } else if (!applier_.exists(*index_, object, *id)) {
+      ++misses_;
+    }
+  }
+  services_.meter.add(services_.clock.steady_now() - began);
+}
+
+// ---- Lists of the reflector
+
+template <class Sweep>
+void Watch::for_owners(const LaneIndex& index, const Sweep& sweep) const {
+  if (!ns_.empty()) {
+    for (const LaneIndex::Entry& entry : index.in(ns_)) sweep(*entry.lane->core, *entry.owner);
+    return;
+  }
+  for (const LanePtr& lane : index.lanes()) {
+    for (const inventory::Owner& owner : lane->owners) sweep(*lane->core, owner);
+  }
+}
+
+std::set<const Core*> Watch::cores_in(const LaneIndex& index) const {
+  std::set<const Core*> cores;
+  for_owners(index, [&](const Core& core, const inventory::Owner&) { cores.insert(&core); });
+  return cores;
+}
+
+void Watch::begin_sweeps(const std::set<const Core*>& cores) {
+  for_owners(*index_, [&](const Core& core, const inventory::Owner& owner) {
+    if (cores.contains(&core)) services_.store.begin_sweep(owner, source_);
+  });
+  for (const Core* core : cores) core->tally->begin_sweep(source_);
+}
+
+void Watch::end_sweeps(const std::set<const Core*>& cores) {
+  for_owners(*index_, [&](const Core& core, const inventory::Owner& owner) {
+    if (!core.closed && cores.contains(&core)) services_.store.end_sweep(owner, source_);
+  });
+  for (const Core* core : cores) {
+    if (core->tally->end_sweep(source_)) services_.bell.signal(core->target);
+  }
+}
+
+void Watch::begin_list() {
+  const std::scoped_lock lock(mutex_);
+  if (muted_) return;
+  ++lists_begun_;  // ends an errand
+  touched_.clear();
+  listing_ = true;
+  list_order_ = order_;
+  list_index_ = index_;
+  listed_ = objects_;
+  begin_sweeps(cores_in(*index_));
+}
+
+void Watch::end_list() {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (muted_) return;
+    listing_ = false;
+    listed_ = objects_ - listed_;
+    // Lanes that joined on the way have not seen all of it.
+    end_sweeps(cores_in(*list_index_));
+    list_index_.reset();
+    const auto satisfied = [&](const auto& want) { return want.second <= list_order_; };
+    std::erase_if(cores_, satisfied);
+    std::erase_if(namespaces_, satisfied);
+    errand_failures_ = 0;
+    errand_after_ = {};
+    synced_ = true;
+  }
+  services_.bell.plan();
+}
+
+// ---- What others ask
+
+bool Watch::done(const Core& core) const {
+  const std::scoped_lock lock(mutex_);
+  return synced_ && !cores_.contains(&core);
+}
+
+bool Watch::wants_any(const std::vector<std::string>& namespaces) const {
+  const std::scoped_lock lock(mutex_);
+  return std::ranges::any_of(namespaces_, [&](const auto& want) {
+    return std::ranges::binary_search(namespaces, want.first);
+  });
+}
+
+std::optional<base::Error> Watch::problem(base::SteadyTime now) const {
+  const kube::ReflectorStatus status = reflector_->status();
+  if (status.error && !is_passing(*status.error)) return status.error;
+  const base::Duration deadline = services_.options.first_list_deadline;
+  if (synced_) {
+    if (!status.error || now - std::max(status.last_contact, opened_) < deadline) {
+      return std::nullopt;
+    }
+    return status.error;
+  }
+  if (now - opened_ < deadline) return std::nullopt;
+  std::string text =
+      "no complete list of " + resource_.plural + " within " + base::format_duration(deadline);
+  if (status.error) text += ": " + status.error->message;
+  return base::retryable(std::move(text), "no-first-list");
+}
+
+base::SteadyTime Watch::next(base::SteadyTime now) const {
+  const kube::ReflectorStatus status = reflector_->status();
+  auto next = base::SteadyTime::max();
+  const auto at = [&](base::SteadyTime time) {
+    if (time > now) next = std::min(next, time);
+  };
+  const base::Duration deadline = services_.options.first_list_deadline;
+  if (!synced_) {
+    at(opened_ + deadline);
+  } else if (status.error) {
+    at(std::max(status.last_contact, opened_) + deadline);
+  }
+  const std::scoped_lock lock(mutex_);
+  if (synced_) at(resync_);
+  if (!cores_.empty() || !namespaces_.empty()) at(errand_after_);
+  return next;
+}
+
+WatchStats Watch::stats() const {
+  WatchStats stats{.resource = resource_,
+                   .ns = ns_,
+                   .status = reflector_->status(),
+                   .objects = 0,
+                   .namespace_misses = 0};
+  const std::scoped_lock lock(mutex_);
+  if (synced_ && !listing_) stats.objects = listed_;
+  stats.namespace_misses = misses_;
+  return stats;
+}
+
+}  // namespace kollect::collector
