@@ -1,10 +1,12 @@
-// The only file that knows Beast. Its parser (Boost 1.81) lets some of what is refused here
-// through.
+// The only file that knows Beast, which reads heads only: what its decoder of chunks (Boost 1.81)
+// takes depends on how the bytes are cut.
 #include "http/request_reader.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
+
+#include <algorithm>
 
 #include "base/strings.h"
 
@@ -13,7 +15,7 @@ namespace kollect::http {
 namespace {
 
 namespace beast_http = boost::beast::http;
-using BeastParser = beast_http::request_parser<beast_http::string_body>;
+using BeastParser = beast_http::request_parser<beast_http::empty_body>;
 
 constexpr unsigned kHttp10 = 10;
 constexpr unsigned kHttp11 = 11;
@@ -23,9 +25,6 @@ constexpr int kExpectationFailed = 417;
 constexpr int kHeadTooLarge = 431;
 constexpr int kNotImplemented = 501;
 constexpr int kVersionNotSupported = 505;
-/// Of what the parser may leave unread while it waits for more: a line of a chunk and its
-/// extension.
-constexpr std::size_t kMaxChunkLine = 8U << 10U;
 
 std::string_view plain(boost::beast::string_view text) {
   return {text.data(), text.size()};
@@ -34,10 +33,6 @@ std::string_view plain(boost::beast::string_view text) {
 std::size_t count(const BeastParser& parser, beast_http::field name) {
   const auto range = parser.get().equal_range(name);
   return static_cast<std::size_t>(std::distance(range.first, range.second));
-}
-
-std::size_t count_all(const BeastParser& parser) {
-  return static_cast<std::size_t>(std::distance(parser.get().begin(), parser.get().end()));
 }
 
 /// "/path?query" of an origin-form or absolute-form target (RFC 9112, 3.2); empty: neither.
@@ -65,12 +60,14 @@ RequestReader::~RequestReader() = default;
 
 void RequestReader::begin() {
   parser_ = std::make_unique<Parser>();
-  parser_->eager(true);
   parser_->header_limit(max_header_bytes_);
-  parser_->body_limit(max_body_bytes_);
+  parser_->body_limit(boost::none);
+  parser_->skip(true);
   state_ = State::kEmpty;
   expects_continue_ = keep_alive_ = old_protocol_ = false;
-  head_fields_ = 0;
+  chunks_.reset();
+  length_ = 0;
+  body_.clear();
 }
 
 void RequestReader::fail(int status, std::string why) {
@@ -87,39 +84,56 @@ std::size_t RequestReader::feed(std::string_view bytes) {
     ++used;
   }
   if (state_ == State::kEmpty && used < bytes.size()) state_ = State::kHead;
-  while ((state_ == State::kHead || state_ == State::kBody) && used < bytes.size()) {
+  if (state_ == State::kHead) used += feed_head(bytes.substr(used));
+  if (state_ == State::kBody) used += feed_body(bytes.substr(used));
+  return used;
+}
+
+std::size_t RequestReader::feed_head(std::string_view bytes) {
+  std::size_t used = 0;
+  while (state_ == State::kHead && used < bytes.size()) {
     boost::beast::error_code error;
     const std::string_view rest = bytes.substr(used);
-    // The head is read by itself, so that it is judged before any byte of the body counts.
-    parser_->eager(state_ == State::kBody);
-    const std::size_t taken =
-        parser_->put(boost::asio::const_buffer(rest.data(), rest.size()), error);
-    used += taken;
-    if (error == beast_http::error::need_more) {
-      if (state_ == State::kBody && bytes.size() - used > kMaxChunkLine) {
-        fail(kBadRequest, "line of a chunk is too long");
-      }
-      break;
-    }
+    used += parser_->put(boost::asio::const_buffer(rest.data(), rest.size()), error);
+    if (error == beast_http::error::need_more) break;
     if (error == beast_http::error::header_limit) {
       fail(kHeadTooLarge, "head of the request is too large");
-    } else if (error == beast_http::error::body_limit) {
-      fail(kTooLarge, "body of the request is too large");
     } else if (error == beast_http::error::bad_version) {
       fail(kVersionNotSupported, "HTTP/1.1 is spoken here");
     } else if (error) {
       fail(kBadRequest, "malformed request");
-    }
-    if (error) break;
-    if (state_ == State::kHead && parser_->is_header_done()) {
+    } else if (parser_->is_header_done()) {
       state_ = State::kBody;
       check_head();
     }
-    if (state_ == State::kBody && parser_->is_done()) {
+  }
+  return used;
+}
+
+std::size_t RequestReader::feed_body(std::string_view bytes) {
+  if (!chunks_) {
+    const auto size =
+        static_cast<std::size_t>(std::min<std::uint64_t>(length_ - body_.size(), bytes.size()));
+    body_.append(bytes, 0, size);
+    if (body_.size() == length_) state_ = State::kDone;
+    return size;
+  }
+  const std::size_t used = chunks_->feed(bytes, body_);
+  switch (chunks_->state()) {
+    case ChunkDecoder::State::kMore:
+      break;
+    case ChunkDecoder::State::kDone:
       state_ = State::kDone;
-      if (count_all(*parser_) != head_fields_) fail(kBadRequest, "trailers are not accepted");
-    }
-    if (taken == 0 && (state_ == State::kHead || state_ == State::kBody)) break;
+      break;
+    case ChunkDecoder::State::kMalformed:
+      fail(kBadRequest, "malformed chunk");
+      break;
+    case ChunkDecoder::State::kTrailer:
+      fail(kBadRequest, "trailers are not accepted");
+      break;
+    case ChunkDecoder::State::kTooLarge:
+      fail(kTooLarge, "body of the request is too large");
+      break;
   }
   return used;
 }
@@ -129,7 +143,6 @@ void RequestReader::check_head() {
   const auto& head = parser_->get();
   old_protocol_ = head.version() == kHttp10;
   keep_alive_ = head.keep_alive() && !old_protocol_;
-  head_fields_ = count_all(*parser_);
   const std::size_t lengths = count(*parser_, field::content_length);
   const std::size_t codings = count(*parser_, field::transfer_encoding);
   if (head.version() != kHttp10 && head.version() != kHttp11) {
@@ -143,9 +156,12 @@ void RequestReader::check_head() {
       (codings == 1 && !base::iequals(plain(head[field::transfer_encoding]), "chunked"))) {
     return fail(kNotImplemented, "the only transfer coding is chunked");
   }
-  if (old_protocol_ && (codings > 0 || parser_->content_length_remaining().value_or(0) > 0)) {
+  if (codings > 0) chunks_.emplace(max_body_bytes_);
+  length_ = parser_->content_length().value_or(0);
+  if (old_protocol_ && (codings > 0 || length_ > 0)) {
     return fail(kBadRequest, "HTTP/1.0 requests with a body are not accepted");
   }
+  if (length_ > max_body_bytes_) return fail(kTooLarge, "body of the request is too large");
   if (count(*parser_, field::host) != 1 && !old_protocol_) {
     return fail(kBadRequest, "exactly one Host is needed");
   }
@@ -168,7 +184,7 @@ ServerRequest RequestReader::take() {
   for (const auto& field : message) {
     request.headers.emplace_back(base::to_lower(plain(field.name_string())), plain(field.value()));
   }
-  request.body = std::move(message.body());
+  request.body = std::move(body_);
   begin();
   return request;
 }

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "http/chunk_decoder.h"
 #include "http/server.h"
 
 namespace kollect::http {
@@ -45,6 +47,8 @@ class RequestReader {
  private:
   struct Parser;
   void begin();
+  std::size_t feed_head(std::string_view bytes);
+  std::size_t feed_body(std::string_view bytes);
   void check_head();
   void fail(int status, std::string why);
 
@@ -55,7 +59,9 @@ class RequestReader {
   bool expects_continue_ = false;
   bool keep_alive_ = false;
   bool old_protocol_ = false;
-  std::size_t head_fields_ = 0;
+  std::optional<ChunkDecoder> chunks_;
+  std::uint64_t length_ = 0;  ///< of the body, when it is not chunked
+  std::string body_;
   int failure_status_ = 0;
   std::string failure_;
 };

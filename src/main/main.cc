@@ -1,7 +1,13 @@
 // The program: all commands in one table.
+#include <vector>
+
 #include "cli/program.h"
 #include "pipeline/commands.h"
+#include "sandbox/command.h"
 
 int main(int argc, char** argv) {
-  return kollect::cli::main(argc, argv, kollect::pipeline::commands());
+  std::vector<kollect::cli::Command> all = kollect::pipeline::commands();
+  const auto& more = kollect::sandbox::commands();
+  all.insert(all.end(), more.begin(), more.end());
+  return kollect::cli::main(argc, argv, all);
 }
