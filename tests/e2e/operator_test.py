@@ -57,7 +57,7 @@ def apply(text):
 
 def sql(query):
     env = {**os.environ, **{k: v for k, v in PG.items() if k.startswith("PG")}}
-    out = subprocess.run(["psql", "-qAtX", "-F", "\t", "-c", query], env=env, capture_output=True, text=True, check=False)
+    out = subprocess.run([PG["PG_BIN"] + "/psql", "-qAtX", "-F", "\t", "-c", query], env=env, capture_output=True, text=True, check=False)
     return out.stdout.strip().splitlines() if out.returncode == 0 else None
 
 
@@ -169,6 +169,8 @@ class Scenario(harness.Case):
         if self._outcome.result.failures or self._outcome.result.errors:
             for operator in self.operators:
                 print(operator.text()[-6000:])
+        for operator in self.operators:
+            operator.log.close()
         super().tearDown()
 
     def operator(self, *flags):
