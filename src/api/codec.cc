@@ -8,30 +8,27 @@ namespace {
 
 using base::json::Value;
 
+/// The kinds once, for their names and for the templates at the end of the file.
+#define KOLLECT_EACH_KIND(DO) \
+  DO(Profile)                 \
+  DO(Target)                  \
+  DO(Inventory)               \
+  DO(SnapshotSink)            \
+  DO(DatabaseSink)            \
+  DO(EventSink)               \
+  DO(Scope)                   \
+  DO(ConnectionTest)          \
+  DO(ClusterTarget)           \
+  DO(ClusterInventory)        \
+  DO(ClusterScope)
+
 template <class T>
 constexpr const char* kKindOf = nullptr;
-template <>
-constexpr const char* kKindOf<Profile> = "KollectProfile";
-template <>
-constexpr const char* kKindOf<Target> = "KollectTarget";
-template <>
-constexpr const char* kKindOf<Inventory> = "KollectInventory";
-template <>
-constexpr const char* kKindOf<SnapshotSink> = "KollectSnapshotSink";
-template <>
-constexpr const char* kKindOf<DatabaseSink> = "KollectDatabaseSink";
-template <>
-constexpr const char* kKindOf<EventSink> = "KollectEventSink";
-template <>
-constexpr const char* kKindOf<Scope> = "KollectScope";
-template <>
-constexpr const char* kKindOf<ConnectionTest> = "KollectConnectionTest";
-template <>
-constexpr const char* kKindOf<ClusterTarget> = "KollectClusterTarget";
-template <>
-constexpr const char* kKindOf<ClusterInventory> = "KollectClusterInventory";
-template <>
-constexpr const char* kKindOf<ClusterScope> = "KollectClusterScope";
+#define KOLLECT_NAME(T) \
+  template <>           \
+  constexpr const char* kKindOf<T> = "Kollect" #T;
+KOLLECT_EACH_KIND(KOLLECT_NAME)
+#undef KOLLECT_NAME
 
 }  // namespace
 
@@ -77,18 +74,9 @@ Value encode(const T& object) {
 
 #define KOLLECT_CODEC(T)                            \
   template base::Result<T> decode<T>(const Value&); \
-  template Value encode<T>(const T&)
-KOLLECT_CODEC(Profile);
-KOLLECT_CODEC(Target);
-KOLLECT_CODEC(Inventory);
-KOLLECT_CODEC(SnapshotSink);
-KOLLECT_CODEC(DatabaseSink);
-KOLLECT_CODEC(EventSink);
-KOLLECT_CODEC(Scope);
-KOLLECT_CODEC(ConnectionTest);
-KOLLECT_CODEC(ClusterTarget);
-KOLLECT_CODEC(ClusterInventory);
-KOLLECT_CODEC(ClusterScope);
+  template Value encode<T>(const T&);
+KOLLECT_EACH_KIND(KOLLECT_CODEC)
 #undef KOLLECT_CODEC
+#undef KOLLECT_EACH_KIND
 
 }  // namespace kollect::api

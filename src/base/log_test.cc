@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json/document.h"
+#include "base/memory_stream.h"
 #include "base/secret.h"
 
 namespace kollect::base {
@@ -16,21 +17,13 @@ namespace {
 class LogTest : public testing::Test {
  protected:
   LogTest() : clock_(WallTime(std::chrono::seconds(1'700'000'000)) + std::chrono::milliseconds(5)) {
-    options_.out = ::open_memstream(&text_, &size_);
+    options_.out = stream_.file();
   }
-  ~LogTest() override {
-    std::fclose(options_.out);
-    std::free(text_);
-  }
-  std::string text() {
-    std::fflush(options_.out);
-    return {text_, size_};
-  }
+  [[nodiscard]] std::string text() const { return stream_.text(); }
 
   ManualClock clock_;
   Logger::Options options_;
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
+  MemoryStream stream_;
 };
 
 TEST_F(LogTest, Json) {

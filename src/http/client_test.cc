@@ -15,12 +15,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::HttpServer;
-using testing::HttpServerOptions;
 using ::testing::Not;
-using testing::Received;
-using testing::Reply;
-using testing::TestAuthority;
+using namespace testing;  // NOLINT: scripted servers
 
 const base::Context kContext = base::Context::background();
 

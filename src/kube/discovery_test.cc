@@ -13,9 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::HttpServer;
-using testing::Received;
-using testing::Reply;
+using namespace testing;  // NOLINT: scripted servers
 
 const base::Context kContext = base::Context::background();
 constexpr const char* kAggregatedType =

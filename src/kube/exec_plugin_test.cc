@@ -16,10 +16,8 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using testing::HttpServer;
 using ::testing::Not;
-using testing::Received;
-using testing::Reply;
+using namespace testing;  // NOLINT: scripted servers
 
 constexpr const char* kV1 = "client.authentication.k8s.io/v1";
 

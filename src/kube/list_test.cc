@@ -15,10 +15,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::HttpServer;
 using ::testing::Not;
-using testing::Received;
-using testing::Reply;
+using namespace testing;  // NOLINT: scripted servers
 
 /// A page of `count` objects named "<first>", "<first+1>", ….
 std::string page_text(int first, int count, const std::string& token, const std::string& rv) {

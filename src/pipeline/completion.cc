@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/memory_stream.h"
 #include "kube/kubeconfig.h"
 #include "pipeline/commands.h"
 
@@ -78,16 +79,12 @@ std::vector<std::string> values_of(const Invocation& invocation,
 std::vector<std::string> flags_of(const Invocation& invocation, const std::string& name) {
   for (const Command& command : *invocation.commands) {
     if (command.name != name || command.summary.empty()) continue;
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* memory = open_memstream(&text, &size);
-    if (memory == nullptr) return {};
+    const base::MemoryStream memory;
+    if (memory.file() == nullptr) return {};
     Invocation quiet = invocation;
-    quiet.out = memory;
+    quiet.out = memory.file();
     (void)command.run(quiet, {"--help"});
-    std::fclose(memory);
-    const std::string help(text, size);
-    std::free(text);  // NOLINT: open_memstream's contract
+    const std::string help = memory.text();
     std::vector<std::string> flags;
     for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);

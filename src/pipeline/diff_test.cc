@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/json/document.h"
 #include "base/json/write.h"
+#include "base/memory_stream.h"
 #include "base/yaml/write.h"
 #include "inventory/envelope.h"
 #include "pipeline/diff/values.h"
@@ -56,19 +57,14 @@ class DiffTest : public testing::Test {
   }
 
   std::string diff(const std::string& before, const std::string& after, bool json = false) {
-    char* text = nullptr;
-    std::size_t size = 0;
-    std::FILE* file = ::open_memstream(&text, &size);
+    const base::MemoryStream stream;
     const base::ManualClock clock(base::WallTime(std::chrono::seconds(1'700'000'100)));
     DiffOptions options;
     options.before = before;
     options.after = after;
     options.json = json;
-    summary_ = run_diff(base::Context(clock, {}), options, file);
-    std::fclose(file);
-    std::string written(text, size);
-    std::free(text);
-    return summary_ ? written : "error: " + summary_.error().message;
+    summary_ = run_diff(base::Context(clock, {}), options, stream.file());
+    return summary_ ? stream.text() : "error: " + summary_.error().message;
   }
 
   /// Exports rows given as a JSON list.

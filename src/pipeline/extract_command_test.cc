@@ -3,32 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/memory_stream.h"
 
 namespace kollect::pipeline {
 namespace {
-
-/// A stream that is read back.
-class Stream {
- public:
-  explicit Stream(std::string_view content = {}) : file_(std::tmpfile()) {
-    if (!content.empty()) std::fwrite(content.data(), 1, content.size(), file_);
-    std::rewind(file_);
-  }
-  ~Stream() { std::fclose(file_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
-  [[nodiscard]] std::FILE* get() const { return file_; }
-  [[nodiscard]] std::string text() const {
-    std::fflush(file_);
-    std::rewind(file_);
-    std::string text(1 << 16, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file_));
-    return text;
-  }
-
- private:
-  std::FILE* file_;
-};
 
 class ExtractCommand : public testing::Test {
  protected:
@@ -43,14 +21,16 @@ class ExtractCommand : public testing::Test {
     return path.string();
   }
   int run(const ExtractOptions& options, std::string_view in = {}) {
-    Stream input(in);
-    Stream output;
-    Stream errors;
+    const base::MemoryStream output;
+    const base::MemoryStream errors;
+    std::string input(in);
     Invocation invocation;
-    invocation.in = input.get();
-    invocation.out = output.get();
-    invocation.err = errors.get();
+    invocation.in =
+        in.empty() ? std::fopen("/dev/null", "r") : ::fmemopen(input.data(), input.size(), "r");
+    invocation.out = output.file();
+    invocation.err = errors.file();
     const auto code = run_extract(invocation, options);
+    std::fclose(invocation.in);
     out_ = output.text();
     err_ = errors.text();
     return code;

@@ -6,34 +6,13 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/memory_stream.h"
 #include "sinks/sqlite/database.h"
 
 namespace kollect::pipeline {
 namespace {
 
 using sinks::sqlite::Database;
-
-/// What was written to a stream in memory.
-class Capture {
- public:
-  Capture() : file_(::open_memstream(&text_, &size_)) {}
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-  ~Capture() {
-    std::fclose(file_);
-    std::free(text_);
-  }
-  std::FILE* file() { return file_; }
-  std::string text() {
-    std::fflush(file_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* file_;
-};
 
 class QueryTest : public testing::Test {
  protected:
@@ -52,7 +31,7 @@ class QueryTest : public testing::Test {
   std::string ask(std::string sql, QueryFormat format) {
     options_.sql = std::move(sql);
     options_.format = format;
-    Capture capture;
+    base::MemoryStream capture;
     const auto count = run_query(base::Context::background(), options_, capture.file());
     return count ? capture.text() : "error: " + count.error().message;
   }
@@ -140,7 +119,7 @@ TEST_F(QueryTest, Cancelled) {
   std::stop_source stop;
   stop.request_stop();
   const base::SystemClock clock;
-  Capture capture;
+  base::MemoryStream capture;
   options_.sql =
       "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT max(x) FROM c";
   const auto count = run_query(base::Context(clock, stop.get_token()), options_, capture.file());

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <stop_token>
@@ -17,32 +16,11 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/json/document.h"
+#include "base/memory_stream.h"
 #include "base/strings.h"
 #include "pipeline/commands.h"
 
 namespace kollect::pipeline::testing {
-
-/// A stream into memory.
-class MemoryStream {
- public:
-  MemoryStream() : file_(open_memstream(&text_, &size_)) {}
-  ~MemoryStream() {
-    std::fclose(file_);
-    std::free(text_);  // NOLINT: open_memstream's contract
-  }
-  MemoryStream(const MemoryStream&) = delete;
-  MemoryStream& operator=(const MemoryStream&) = delete;
-  [[nodiscard]] std::FILE* file() const { return file_; }
-  [[nodiscard]] std::string text() const {
-    std::fflush(file_);
-    return {text_, size_};
-  }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-  std::FILE* file_;
-};
 
 struct RunResult {
   int code = 0;
@@ -78,8 +56,8 @@ class Program {
   }
 
   RunResult run(const std::vector<std::string>& args, const std::string& stdin_text = "") {
-    MemoryStream out;
-    MemoryStream err;
+    base::MemoryStream out;
+    base::MemoryStream err;
     std::string input = stdin_text;
     std::FILE* in =
         input.empty() ? std::fopen("/dev/null", "r") : fmemopen(input.data(), input.size(), "r");

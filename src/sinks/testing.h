@@ -1,6 +1,7 @@
 // What the tests of this room share. Only for *test.cc files.
 #pragma once
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -101,6 +102,18 @@ inline std::vector<std::string> texts_of(const json::Value& array) {
   std::vector<std::string> out;
   for (const auto& text : array.as_array()) out.push_back(text.as_string());
   return out;
+}
+
+/// Pods by namespace and name, target "x"/"t", with one attribute.
+inline inventory::RowSet pods(const std::vector<std::pair<std::string, std::string>>& objects,
+                              const std::string& value = "1") {
+  inventory::RowSet rows;
+  for (const auto& [ns, name] : objects) {
+    const auto uid = ns + "-" + name;
+    rows.add({"x", "t", ns, name, "", "v1", "Pod", uid, fmt::format(R"({{"v":"{}"}})", value)});
+  }
+  rows.seal();
+  return rows;
 }
 
 /// What a consumer finds who holds a set of files against its manifest (spec: sinks 5.3).

@@ -21,17 +21,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 namespace fs = std::filesystem;
 
-inventory::RowSet pods(const std::vector<std::pair<std::string, std::string>>& objects,
-                       const std::string& value = "1") {
-  inventory::RowSet rows;
-  for (const auto& [ns, name] : objects) {
-    const auto uid = ns + "-" + name;
-    rows.add({"x", "t", ns, name, "", "v1", "Pod", uid, fmt::format(R"({{"v":"{}"}})", value)});
-  }
-  rows.seal();
-  return rows;
-}
-
 class FilesSink : public ::testing::Test {
  protected:
   FilesSink() {

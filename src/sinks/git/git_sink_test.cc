@@ -22,17 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 namespace fs = std::filesystem;
 
-inventory::RowSet pods(const std::vector<std::pair<std::string, std::string>>& objects,
-                       const std::string& value = "1") {
-  inventory::RowSet rows;
-  for (const auto& [ns, name] : objects) {
-    const auto uid = ns + "-" + name;
-    rows.add({"x", "t", ns, name, "", "v1", "Pod", uid, fmt::format(R"({{"v":"{}"}})", value)});
-  }
-  rows.seal();
-  return rows;
-}
-
 class GitSink : public GitFixture {
  protected:
   void tree() { spec_.layout.emplace().mode = "perResource"; }
