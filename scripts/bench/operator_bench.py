@@ -81,7 +81,7 @@ class Database:
     """One psql that stays open: a question costs a round trip, not a process."""
 
     def __init__(self):
-        self.process = subprocess.Popen(["psql", "-qAtX", "-v", "ON_ERROR_STOP=0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([os.environ["PG_BIN"] + "/psql", "-qAtX", "-v", "ON_ERROR_STOP=0"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True, bufsize=1)
         self.lock = threading.Lock()
 

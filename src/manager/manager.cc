@@ -23,7 +23,7 @@ namespace {
 /// Status of an inventory whose rows move all the time is written at most this often.
 constexpr base::Duration kStatusPace = std::chrono::seconds(1);
 /// Signals of a target are gathered this long before its status is looked at.
-constexpr base::Duration kSignalPace = std::chrono::milliseconds(200);
+constexpr base::Duration kSignalPace = std::chrono::milliseconds(20);
 constexpr std::size_t kListsAtOnce = 4;
 
 kube::Resource resource_of(const std::string& kind) {
@@ -45,6 +45,7 @@ collector::CollectorOptions collector_options(const ManagerOptions& options) {
   collector::CollectorOptions made;
   made.tenant_mode = options.tenant_mode;
   made.watch_namespaces = options.watch_namespaces;
+  made.reflector.watch_list = options.watch_list;
   return made;
 }
 
@@ -226,7 +227,9 @@ void Manager::start() {
   for (auto& reflector : impl.reflectors) {
     reflector->start([this, told = std::make_shared<bool>(false),
                       was = std::make_shared<bool>(false)](const kube::ReflectorStatus& status) {
-      if (status.error && !*told && impl_->log != nullptr) {
+      // What passes by itself is no news; what needs somebody's hand is.
+      if (status.error && status.error->kind != base::ErrorKind::kRetryable && !*told &&
+          impl_->log != nullptr) {
         *told = true;
         impl_->log->warn("a kind of kollect.dev cannot be watched",
                          {{"error", status.error->message},

@@ -73,6 +73,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
              "Sinks may have private addresses (RFC 1918, IPv6 unique local)");
   add_switch(app, "--allow-loopback-sinks", texts.allow_loopback,
              "Sinks may have any address, this machine's own too: for trying out on one machine");
+  add_switch(app, "--watch-list", flags.manager.watch_list,
+             "Ask for lists as streams, which spares the server's memory");
   number("--max-export-bytes", texts.max_export_bytes,
          "Ceiling of one exported document in bytes; 0 or less: the default");
   number("--max-concurrent-reconciles-target", texts.target_workers, "Targets looked at at once");
