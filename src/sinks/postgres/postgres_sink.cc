@@ -206,6 +206,8 @@ base::Result<ExportReport> PostgresSink::with_retries(const base::Context& conte
     auto report = transaction(context, units, dry_run);
     if (report.has_value()) return report;
     if (connection_) connection_->roll_back(context);
+    // A session that is given up must go at once: it holds its locks until then.
+    if (connection_ && !connection_->alive()) connection_.reset();
     const base::Error& error = report.error();
     const bool whole_set_known =
         std::all_of(units.begin(), units.end(), [](const Unit& unit) { return unit.rows; });

@@ -13,20 +13,27 @@ constexpr std::size_t kChunk = 256U << 10U;
 constexpr std::string_view kCopyHeader{"PGCOPY\n\xFF\r\n\0\0\0\0\0\0\0\0\0", 19};
 constexpr std::string_view kCopyTrailer{"\xFF\xFF", 2};
 
-/// Rows `a` of the partition with the key of the staged row `s`.
-constexpr std::string_view kOfPartition =
-    "{a}.cluster = $1 AND {a}.inventory_namespace = $2 AND {a}.inventory_name = $3";
-constexpr std::string_view kSameKey =
-    "{a}.target_name = {b}.target_name AND {a}.source_uid = "
-    "{b}.source_uid";
-
-std::string of_partition(std::string_view alias) {
-  return fmt::format(fmt::runtime(kOfPartition), fmt::arg("a", alias));
-}
-
+/// The staged rows have their whole key, and statements join by it without constants: the planner
+/// then judges by the sizes of the tables alone, which it always knows. With constants it takes the
+/// partition of a table that was filled in this very transaction for one row, and nests loops over
+/// all of it.
 std::string same_key(std::string_view a, std::string_view b) {
-  return fmt::format(fmt::runtime(kSameKey), fmt::arg("a", a), fmt::arg("b", b));
+  std::string out;
+  for (const std::string_view column :
+       {"cluster", "inventory_namespace", "inventory_name", "target_name", "source_uid"}) {
+    out += fmt::format("{}{}.{} = {}.{}", out.empty() ? "" : " AND ", a, column, b, column);
+  }
+  return out;
 }
+
+/// Rows of the partition, for statements over all of it.
+std::string of_partition(std::string_view alias) {
+  return fmt::format(
+      "{0}.cluster = $1 AND {0}.inventory_namespace = $2 AND {0}.inventory_name = $3", alias);
+}
+
+constexpr std::string_view kKey =
+    "cluster, inventory_namespace, inventory_name, target_name, source_uid";
 
 void append_int(std::string& out, std::uint32_t value, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) {
@@ -44,66 +51,64 @@ std::string merge_sql(const Table& table) {
   const std::string_view cluster_differs =
       table.cluster_in_key ? "" : " OR t.cluster IS DISTINCT FROM excluded.cluster";
   return fmt::format(
-      "INSERT INTO {} AS t (cluster, inventory_namespace, inventory_name, target_name, source_uid, "
-      "resource_namespace, payload, exported_at) "
-      "SELECT $1, $2, $3, s.target_name, s.source_uid, s.resource_namespace, s.payload, "
-      "$4::timestamptz FROM {} s WHERE s.payload IS NOT NULL "
-      "ON CONFLICT ({}inventory_namespace, inventory_name, target_name, source_uid) DO UPDATE SET "
+      "INSERT INTO {0} AS t ({1}, resource_namespace, payload, exported_at) "
+      "SELECT {1}, resource_namespace, payload, $1::timestamptz FROM {2} WHERE payload IS NOT NULL "
+      "ON CONFLICT ({3}inventory_namespace, inventory_name, target_name, source_uid) DO UPDATE SET "
       "payload = excluded.payload, exported_at = excluded.exported_at, "
-      "resource_namespace = excluded.resource_namespace{} "
+      "resource_namespace = excluded.resource_namespace{4} "
       "WHERE t.payload IS DISTINCT FROM excluded.payload OR "
-      "t.resource_namespace IS DISTINCT FROM excluded.resource_namespace{}",
-      table.name, kStage, table.cluster_in_key ? "cluster, " : "", cluster_set, cluster_differs);
+      "t.resource_namespace IS DISTINCT FROM excluded.resource_namespace{5}",
+      table.name, kKey, kStage, table.cluster_in_key ? "cluster, " : "", cluster_set,
+      cluster_differs);
 }
 
 std::string delete_sql(const Table& table) {
-  return fmt::format("DELETE FROM {} t USING {} s WHERE s.payload IS NULL AND {} AND {}",
-                     table.name, kStage, of_partition("t"), same_key("t", "s"));
+  return fmt::format("DELETE FROM {} t USING {} s WHERE s.payload IS NULL AND {}", table.name,
+                     kStage, same_key("t", "s"));
 }
 
 std::string foreign_sql(const Table& table) {
   return fmt::format(
-      "SELECT 1 FROM {} s JOIN {} t ON {} AND {} WHERE t.payload ->> 'targetNamespace' IS DISTINCT "
-      "FROM s.target_namespace LIMIT 1",
-      kStage, table.name, of_partition("t"), same_key("t", "s"));
+      "SELECT 1 FROM {} s JOIN {} t ON {} WHERE t.payload ->> 'targetNamespace' IS DISTINCT FROM "
+      "s.target_namespace LIMIT 1",
+      kStage, table.name, same_key("t", "s"));
 }
 
-constexpr std::string_view kVersionColumns =
-    "(cluster, inventory_namespace, inventory_name, target_name, source_uid, resource_namespace, "
-    "payload, valid_from, began)";
-
-/// Open versions of staged keys that are not what the table holds now.
-std::string close_versions_sql(const Table& table) {
+/// Closes open versions of staged keys that are not what the table holds now, and opens the next
+/// ones of those that changed.
+std::string change_versions_sql(const Table& table) {
   return fmt::format(
-      "UPDATE {} h SET valid_to = $4::timestamptz, "
+      "WITH closed AS (UPDATE {0} h SET valid_to = $1::timestamptz, "
       "ended = CASE WHEN t.source_uid IS NULL THEN 'went' ELSE 'changed' END "
-      "FROM {} s LEFT JOIN {} t ON {} AND {} "
-      "WHERE {} AND {} AND h.valid_to IS NULL AND (t.source_uid IS NULL OR "
-      "t.payload IS DISTINCT FROM h.payload OR "
-      "t.resource_namespace IS DISTINCT FROM h.resource_namespace)",
-      table.history, kStage, table.name, of_partition("t"), same_key("t", "s"), of_partition("h"),
-      same_key("h", "s"));
+      "FROM {1} s LEFT JOIN {2} t ON {3} WHERE {4} AND h.valid_to IS NULL AND "
+      "(t.source_uid IS NULL OR t.payload IS DISTINCT FROM h.payload OR "
+      "t.resource_namespace IS DISTINCT FROM h.resource_namespace) "
+      "RETURNING h.cluster, h.inventory_namespace, h.inventory_name, h.target_name, h.source_uid, "
+      "h.ended, t.resource_namespace, t.payload) "
+      "INSERT INTO {0} ({5}, resource_namespace, payload, valid_from, began) "
+      "SELECT {5}, resource_namespace, payload, $1::timestamptz, 'changed' FROM closed "
+      "WHERE ended = 'changed'",
+      table.history, kStage, table.name, same_key("t", "s"), same_key("h", "s"), kKey);
 }
 
-/// Versions for rows of `from` (the stage or the partition itself) that have none open. The ones
-/// that were closed at the same moment tell "changed" from "appeared".
-std::string open_versions_sql(const Table& table, std::string_view from) {
+/// Versions for staged rows that have none open.
+std::string open_versions_sql(const Table& table) {
   return fmt::format(
-      "INSERT INTO {0} {1} SELECT $1, $2, $3, t.target_name, t.source_uid, t.resource_namespace, "
-      "t.payload, $4::timestamptz, CASE WHEN p.id IS NULL THEN 'appeared' ELSE 'changed' END "
-      "FROM {2} LEFT JOIN {0} p ON p.valid_to = $4::timestamptz AND p.ended = 'changed' AND {3} "
-      "AND {4} WHERE {5} AND NOT EXISTS (SELECT 1 FROM {0} h WHERE {6} AND {7} AND h.valid_to IS "
+      "INSERT INTO {0} ({1}, resource_namespace, payload, valid_from, began) "
+      "SELECT t.cluster, t.inventory_namespace, t.inventory_name, t.target_name, t.source_uid, "
+      "t.resource_namespace, t.payload, $1::timestamptz, 'appeared' FROM {2} s JOIN {3} t ON {4} "
+      "WHERE s.payload IS NOT NULL AND NOT EXISTS (SELECT 1 FROM {0} h WHERE {5} AND h.valid_to IS "
       "NULL)",
-      table.history, kVersionColumns, from, of_partition("p"), same_key("p", "t"),
-      of_partition("t"), of_partition("h"), same_key("h", "t"));
+      table.history, kKey, kStage, table.name, same_key("t", "s"), same_key("h", "t"));
 }
 
 }  // namespace
 
 std::string create_stage_sql() {
   return std::string(
-      "CREATE TEMP TABLE IF NOT EXISTS kollect_stage (target_name text, source_uid text, "
-      "target_namespace text, resource_namespace text, payload jsonb) ON COMMIT DELETE ROWS");
+      "CREATE TEMP TABLE IF NOT EXISTS kollect_stage (cluster text, inventory_namespace text, "
+      "inventory_name text, target_name text, source_uid text, target_namespace text, "
+      "resource_namespace text, payload jsonb) ON COMMIT DELETE ROWS");
 }
 
 base::Result<Answer> Stage::query(std::string_view doing, const std::string& sql,
@@ -119,9 +124,9 @@ base::Result<> Stage::begin() {
   work_.stage_dirty = true;
   KL_TRY(work_.connection.copy_begin(
       work_.context, "sending rows for",
-      fmt::format("COPY {} (target_name, source_uid, target_namespace, resource_namespace, "
-                  "payload) FROM STDIN (FORMAT binary)",
-                  kStage)));
+      fmt::format("COPY {} ({}, target_namespace, resource_namespace, payload) FROM STDIN "
+                  "(FORMAT binary)",
+                  kStage, kKey)));
   buffer_ = kCopyHeader;
   return {};
 }
@@ -133,11 +138,14 @@ base::Result<> Stage::send() {
 }
 
 base::Result<> Stage::add(const Difference& difference) {
-  constexpr std::uint32_t kColumns = 5;
+  constexpr std::uint32_t kColumns = 8;
   constexpr std::uint32_t kNull = 0xFFFFFFFFU;
   constexpr char kJsonbVersion = 1;
   if (keys_.empty()) KL_TRY(begin());
   append_int(buffer_, kColumns, 2);
+  append_field(buffer_, partition_.cluster);
+  append_field(buffer_, partition_.inventory_namespace);
+  append_field(buffer_, partition_.inventory_name);
   append_field(buffer_, difference.target_name);
   append_field(buffer_, difference.source_uid);
   append_field(buffer_, difference.target_namespace);
@@ -175,12 +183,11 @@ base::Result<> Stage::write_batch() {
   const Table& table = *partition_.table;
   if (mode_ == Mode::kStrict) KL_TRY(refuse_foreign_targets());
   if (upserts_) {
-    KL_ASSIGN(const Answer merged,
-              query("writing rows to", merge_sql(table), partition_.key_and_time()));
+    KL_ASSIGN(const Answer merged, query("writing rows to", merge_sql(table), {partition_.at}));
     written_ += merged.affected();
   }
   if (removals_) {
-    KL_ASSIGN(const Answer gone, query("deleting rows from", delete_sql(table), partition_.key()));
+    KL_ASSIGN(const Answer gone, query("deleting rows from", delete_sql(table), {}));
     removed_ += gone.affected();
   }
   if (!table.history.empty()) KL_TRY(write_history());
@@ -192,8 +199,7 @@ base::Result<> Stage::write_batch() {
 }
 
 base::Result<> Stage::refuse_foreign_targets() {
-  KL_ASSIGN(const Answer foreign,
-            query("comparing rows with", foreign_sql(*partition_.table), partition_.key()));
+  KL_ASSIGN(const Answer foreign, query("comparing rows with", foreign_sql(*partition_.table), {}));
   if (foreign.rows() == 0) return {};
   return base::conflict(
       fmt::format("postgres: in {} targets of one name share an object; the whole set decides "
@@ -204,12 +210,10 @@ base::Result<> Stage::refuse_foreign_targets() {
 
 base::Result<> Stage::write_history() {
   const Table& table = *partition_.table;
-  KL_TRY(query("writing the history of", close_versions_sql(table), partition_.key_and_time()));
-  if (!upserts_) return {};
-  const std::string staged_rows =
-      fmt::format("{} s JOIN {} t ON {}", kStage, table.name, same_key("t", "s"));
-  KL_TRY(query("writing the history of", open_versions_sql(table, staged_rows),
-               partition_.key_and_time()));
+  KL_TRY(query("writing the history of", change_versions_sql(table), {partition_.at}));
+  if (upserts_) {
+    KL_TRY(query("writing the history of", open_versions_sql(table), {partition_.at}));
+  }
   return {};
 }
 
@@ -219,21 +223,34 @@ base::Result<bool> repair_history(Work& work, const Partition& partition) {
     return work.connection.query(work.context, "repairing the history of", sql,
                                  partition.key_and_time());
   };
+  const auto plan = [&](std::string_view nested_loops) {
+    return work.connection.run(work.context, "repairing the history of",
+                               fmt::format("SET LOCAL enable_nestloop = {}", nested_loops));
+  };
+  // Everything is looked at, so nothing but hashing fits; see same_key for why that must be said.
+  KL_TRY(plan("off"));
   KL_ASSIGN(const Answer gone,
             run(fmt::format("UPDATE {} h SET valid_to = $4::timestamptz, ended = 'went' WHERE {} "
-                            "AND h.valid_to IS NULL "
-                            "AND NOT EXISTS (SELECT 1 FROM {} t WHERE {} AND {})",
-                            table.history, of_partition("h"), table.name, of_partition("t"),
-                            same_key("t", "h"))));
+                            "AND h.valid_to IS NULL AND NOT EXISTS (SELECT 1 FROM {} t WHERE {})",
+                            table.history, of_partition("h"), table.name, same_key("t", "h"))));
   KL_ASSIGN(
       const Answer changed,
-      run(fmt::format("UPDATE {} h SET valid_to = $4::timestamptz, ended = 'changed' FROM {} t "
-                      "WHERE {} AND {} AND "
-                      "{} AND h.valid_to IS NULL AND (t.payload IS DISTINCT FROM h.payload OR "
-                      "t.resource_namespace IS DISTINCT FROM h.resource_namespace)",
-                      table.history, table.name, of_partition("h"), of_partition("t"),
-                      same_key("t", "h"))));
-  KL_ASSIGN(const Answer opened, run(open_versions_sql(table, fmt::format("{} t", table.name))));
+      run(fmt::format("WITH closed AS (UPDATE {0} h SET valid_to = $4::timestamptz, "
+                      "ended = 'changed' FROM {1} t WHERE {2} AND {3} AND h.valid_to IS NULL AND "
+                      "(t.payload IS DISTINCT FROM h.payload OR "
+                      "t.resource_namespace IS DISTINCT FROM h.resource_namespace) RETURNING t.*) "
+                      "INSERT INTO {0} ({4}, resource_namespace, payload, valid_from, began) "
+                      "SELECT {4}, resource_namespace, payload, $4::timestamptz, 'changed' FROM "
+                      "closed",
+                      table.history, table.name, of_partition("h"), same_key("t", "h"), kKey)));
+  KL_ASSIGN(
+      const Answer opened,
+      run(fmt::format("INSERT INTO {0} ({1}, resource_namespace, payload, valid_from, began) "
+                      "SELECT {1}, resource_namespace, payload, $4::timestamptz, 'appeared' "
+                      "FROM {2} t WHERE {3} AND NOT EXISTS (SELECT 1 FROM {0} h WHERE {4} "
+                      "AND h.valid_to IS NULL)",
+                      table.history, kKey, table.name, of_partition("t"), same_key("h", "t"))));
+  KL_TRY(plan("on"));
   return gone.affected() + changed.affected() + opened.affected() > 0;
 }
 
