@@ -1,8 +1,9 @@
 # Everything a developer types. Each target installs what it needs first (scripts/install-deps.sh skips what is there).
-# Knobs: JOBS, FUZZ_SECONDS, BENCH_OBJECTS, LINT=all, CTEST_ARGS.
+# Knobs: JOBS, FUZZ_SECONDS, CHAOS_ROUNDS, BENCH_OBJECTS, LINT=all, CTEST_ARGS.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
+CHAOS_ROUNDS ?= 60
 BENCH_OBJECTS ?= 2000
 LINT ?= changed
 CTEST_ARGS ?=
@@ -16,7 +17,7 @@ define build
 endef
 ctest = ctest --output-on-failure --no-tests=error --schedule-random
 
-.PHONY: help build all demo test unit e2e bench fuzz lint format asan tsan servers examples clean
+.PHONY: help build all demo test unit e2e bench chaos fuzz lint format asan tsan servers examples clean
 help:
 	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
@@ -44,6 +45,9 @@ servers: ## kube-apiserver and etcd for tests, built once into a cache outside t
 
 bench: all servers ## benchmarks of the rooms, and collect against a raw list on a real kube-apiserver
 	@scripts/bench/run.sh build/release $(BENCH_OBJECTS)
+
+chaos: all servers ## operator, API server, PostgreSQL and Git killed at random under change (CHAOS_ROUNDS, CHAOS_ARGS=--seed N)
+	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/chaos_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
 	@scripts/install-deps.sh dev
