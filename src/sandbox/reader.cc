@@ -152,9 +152,11 @@ class ListSource final : public http::BodySource {
         renderer_(std::move(renderer)),
         resource_(std::move(resource)),
         filter_(std::move(filter)),
-        rv_(rv) {}
+        rv_(rv),
+        epoch_(store.epoch()) {}
 
   Pull pull(std::string& out) override {
+    if (store_.epoch() != epoch_) return {.next = Next::kCut};
     if (!begun_) renderer_.append_list_head(out, rv_, "", -1);
     begun_ = true;
     while (out.size() < kPiece) {
@@ -181,6 +183,7 @@ class ListSource final : public http::BodySource {
   std::string resource_;
   Filter filter_;
   std::uint64_t rv_;
+  std::uint64_t epoch_;
   std::string from_;
   bool begun_ = false;
   bool first_ = true;

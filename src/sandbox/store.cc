@@ -267,7 +267,7 @@ void Store::trim(Resource& resource, std::size_t keep) {
     const auto it = resource.heads.find(event.key);
     if (it == resource.heads.end() || it->second != event.now) continue;
     GeneratedSet* set = resource.generated.get();
-    if (event.now->body.is_generated() && set != nullptr) {
+    if (event.now->body.is_generated() && !event.now->deleted && set != nullptr) {
       const auto& made = event.now->body.generated();
       set->revisions[made.index] = made.revision;
       set->rvs[made.index] = event.rv();
@@ -304,21 +304,45 @@ void Store::add_generated(const std::string& resource_name, ObjectTemplate shape
   }
 }
 
+VersionPtr Store::made(const Resource& resource, std::uint32_t index) {
+  if (!resource.generated || index >= resource.generated->count()) return nullptr;
+  VersionPtr now = head(resource, resource.generated->key(index));
+  return now && now->body.is_generated() ? now : nullptr;
+}
+
 void Store::touch_generated(const std::string& resource_name, std::uint32_t index) {
   const std::scoped_lock lock(mutex_);
   Resource& resource = resources_[resource_name];
-  if (!resource.generated || index >= resource.generated->count()) return;
-  const std::string key = resource.generated->key(index);
-  const VersionPtr now = head(resource, key);
-  if (!now || now->deleted || !now->body.is_generated()) return;
-  write(resource, key,
-        Body(Body::Generated{resource.generated.get(), index, now->body.generated().revision + 1}),
-        false);
+  const VersionPtr now = made(resource, index);
+  if (!now || now->deleted) return;
+  Body::Generated next = now->body.generated();
+  ++next.revision;
+  write(resource, resource.generated->key(index), Body(next), false);
+}
+
+bool Store::remove_generated(const std::string& resource_name, std::uint32_t index) {
+  const std::scoped_lock lock(mutex_);
+  Resource& resource = resources_[resource_name];
+  const VersionPtr now = made(resource, index);
+  if (!now || now->deleted) return false;
+  write(resource, resource.generated->key(index), now->body, true);
+  return true;
+}
+
+void Store::restore_generated(const std::string& resource_name, std::uint32_t index) {
+  const std::scoped_lock lock(mutex_);
+  Resource& resource = resources_[resource_name];
+  const VersionPtr now = made(resource, index);
+  if (!now || !now->deleted) return;
+  Body::Generated next = now->body.generated();
+  ++next.revision;
+  write(resource, resource.generated->key(index), Body(next), false);
 }
 
 void Store::forget_history() {
   const std::scoped_lock lock(mutex_);
   ++epoch_;
+  ++rv_;  // so that the newest state of before counts as old, too
   for (auto& [name, resource] : resources_) {
     trim(resource, 0);
     resource.oldest = rv_;

@@ -120,6 +120,10 @@ class Store {
                      std::uint64_t seed);
   /// Raises the revision of a generated object, unless it was written or deleted by somebody.
   void touch_generated(const std::string& resource, std::uint32_t index);
+  /// Deletes one; false when it is not there or was written by somebody.
+  bool remove_generated(const std::string& resource, std::uint32_t index);
+  /// Brings a deleted one back with a higher revision.
+  void restore_generated(const std::string& resource, std::uint32_t index);
 
   /// A stretch of a list.
   struct Page {
@@ -175,6 +179,8 @@ class Store {
   };
 
   void write(Resource& resource, const std::string& key, Body body, bool deleted);
+  /// The newest version of a generated object as it was made, null when somebody wrote it.
+  static VersionPtr made(const Resource& resource, std::uint32_t index);
   void trim(Resource& resource, std::size_t keep);
   static VersionPtr head(const Resource& resource, const std::string& key);
   static void note_live(Resource& resource, std::string_view key, int change);

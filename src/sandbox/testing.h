@@ -67,7 +67,9 @@ class Watching {
     std::string text;
     http::BodySource::Pull pull;
     do {
-      pull = source_->pull(text);
+      std::string piece;
+      pull = source_->pull(piece);
+      text += piece;
     } while (pull.next == http::BodySource::Next::kMore);
     last = pull;
     std::vector<std::string> out;
@@ -109,7 +111,9 @@ class Server {
     if (answer.source) {
       http::BodySource::Pull pull;
       do {
-        pull = answer.source->pull(got.text);
+        std::string piece;
+        pull = answer.source->pull(piece);
+        got.text += piece;
       } while (pull.next == http::BodySource::Next::kMore);
       got.cut = pull.next == http::BodySource::Next::kCut;
     }
