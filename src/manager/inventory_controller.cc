@@ -63,6 +63,11 @@ std::vector<InventoryController::Ref> InventoryController::resolve(const base::C
       Ref ref{.name = {.family = family, .ns = inventory->meta().ns, .name = reference.name},
               .reference = &reference};
       ref.sink = sinks_.resolve(context, ref.name);
+      if (!ref.sink && ref.sink.error().reason.empty()) {
+        base::Error error = ref.sink.error();
+        error.reason = "SinkLookupFailed";
+        ref.sink = error;
+      }
       refs.push_back(std::move(ref));
     }
   };

@@ -11,6 +11,7 @@
 #include "kube/kubeconfig.h"
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
+#include "manager/probes.h"
 
 namespace kollect::manager {
 namespace {
@@ -58,11 +59,22 @@ int run_operator(const cli::Invocation& invocation, const std::vector<std::strin
   kube::Client client(std::make_shared<http::Client>(), std::move(*cluster),
                       std::move(client_options), &log);
   Manager manager(client, *invocation.clock, &log, redactor, std::move(flags.manager));
+  std::unique_ptr<http::Server> probes;
+  if (flags.health_address != "0" && !flags.health_address.empty()) {
+    auto served = serve_probes(
+        flags.health_address, [&] { return manager.health(); }, &log);
+    if (!served) {
+      log.error(served.error().message);
+      return kFailed;
+    }
+    probes = std::move(*served);
+  }
   log.info("operator starts", {{"server", client.config().server}});
   manager.start();
   wait_for(invocation.stop);
   log.info("operator stops");
   manager.stop();
+  if (probes) probes->stop(std::chrono::seconds(1));
   return 0;
 }
 

@@ -77,15 +77,22 @@ base::Result<SecretState> SecretReader::read(const base::Context& context,
                                              const std::string& sink_namespace,
                                              const std::string& ns, const std::string& name) {
   std::optional<Entry> entry;
+  std::optional<Entry> stale;
   {
     const std::scoped_lock lock(mutex_);
     const auto it = entries_.find({ns, name});
-    if (it != entries_.end() && clock_.steady_now() - it->second.read_at < fresh_for_) {
-      entry = it->second;
+    if (it != entries_.end()) {
+      const bool fresh = clock_.steady_now() - it->second.read_at < fresh_for_;
+      (fresh ? entry : stale) = it->second;
     }
   }
   if (!entry) {
-    KL_ASSIGN(entry, fetch(context, ns, name));
+    auto read = fetch(context, ns, name);
+    if (!read && read.error().kind == base::ErrorKind::kRetryable && stale) {
+      // An API server that is away for a while is no reason to stop exporting.
+      read = std::move(*stale);
+    }
+    KL_ASSIGN(entry, std::move(read));
     const std::scoped_lock lock(mutex_);
     entries_.insert_or_assign({ns, name}, *entry);
     // Those that nobody has asked for in an hour are of sinks that are gone.
