@@ -292,10 +292,22 @@ void check_snapshot_sink(Findings& findings, const api::SnapshotSink& sink,
   warn_snapshot(findings, spec);
 }
 
+/// The folder is the administrator's, so the way may not lead out of it.
+void check_sqlite_path(Findings& findings, const std::string& path) {
+  constexpr const char* kField = "spec.sqlite.path";
+  if (blank(path)) {
+    findings.required(kField, "must name the database file");
+    return;
+  }
+  bool leaves = path.front() == '/';
+  for (const std::string_view part : base::split(path, '/')) leaves = leaves || part == "..";
+  if (leaves) findings.invalid(kField, "must be relative and must not hold \"..\"");
+}
+
 void check_database_sink(Findings& findings, const api::DatabaseSink& sink,
                          const RuleContext& context) {
   const api::DatabaseSinkSpec& spec = sink.spec;
-  const Words types = {"postgres", "bigquery", "mongodb"};
+  const Words types = {"postgres", "bigquery", "mongodb", "sqlite"};
   if (!check_type(findings, spec.type, types)) {
     return;
   }
@@ -303,7 +315,8 @@ void check_database_sink(Findings& findings, const api::DatabaseSink& sink,
   forbid(findings, spec.layout.has_value(), "spec.layout", spec.type);
   const std::map<std::string, bool> present = {{"postgres", spec.postgres.has_value()},
                                                {"bigquery", spec.bigquery.has_value()},
-                                               {"mongodb", spec.mongodb.has_value()}};
+                                               {"mongodb", spec.mongodb.has_value()},
+                                               {"sqlite", spec.sqlite.has_value()}};
   if (!present.at(spec.type)) {
     findings.required("spec." + spec.type, fmt::format("must be given for type {}", spec.type));
   }
@@ -324,6 +337,7 @@ void check_database_sink(Findings& findings, const api::DatabaseSink& sink,
       findings.required("spec.bigquery.secretRef.name", "must be the name of a Secret");
     }
   }
+  if (spec.type == "sqlite" && spec.sqlite) check_sqlite_path(findings, spec.sqlite->path);
   check_scope_floor(findings, spec, sink.metadata, context);
   warn_existing(findings, spec);
   warn_common(findings, spec, spec.type, false);

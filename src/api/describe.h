@@ -50,6 +50,7 @@ KOLLECT_DESCRIBED(SnapshotSinkSpec);
 KOLLECT_DESCRIBED(BigquerySettings);
 KOLLECT_DESCRIBED(MongodbSettings);
 KOLLECT_DESCRIBED(PostgresSettings);
+KOLLECT_DESCRIBED(SqliteSettings);
 KOLLECT_DESCRIBED(DatabaseSinkSpec);
 KOLLECT_DESCRIBED(KafkaSettings);
 KOLLECT_DESCRIBED(NatsSettings);

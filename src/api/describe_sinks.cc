@@ -289,6 +289,18 @@ const Shape<PostgresSettings>& shape<PostgresSettings>() {
 }
 
 template <>
+const Shape<SqliteSettings>& shape<SqliteSettings>() {
+  using L = SqliteSettings;
+  static const Shape<L> kShape([](Shape<L>& s) {
+    s.field("path", &L::path,
+            "Database file, relative to the folder that the operator's administrator chose.")
+        .required();
+    s.field("table", &L::table, "Table to write to; inventory when left out.");
+  });
+  return kShape;
+}
+
+template <>
 const Shape<DatabaseSinkSpec>& shape<DatabaseSinkSpec>() {
   using S = DatabaseSinkSpec;
   static const Shape<S> kShape([](Shape<S>& s) {
@@ -296,9 +308,10 @@ const Shape<DatabaseSinkSpec>& shape<DatabaseSinkSpec>() {
     s.field("bigquery", &S::bigquery, "Settings of type bigquery.");
     s.field("mongodb", &S::mongodb, "Settings of type mongodb.");
     s.field("postgres", &S::postgres, "Settings of type postgres.");
+    s.field("sqlite", &S::sqlite, "Settings of type sqlite.");
     s.field("type", &S::type, "Backend. The block of its name must be there, the others must not.")
         .required()
-        .one_of({"postgres", "bigquery", "mongodb"});
+        .one_of({"postgres", "bigquery", "mongodb", "sqlite"});
   });
   return kShape;
 }

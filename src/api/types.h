@@ -336,10 +336,17 @@ struct PostgresSettings {
   std::string table;
 };
 
+/// Our addition: the embedded database.
+struct SqliteSettings {
+  std::string path;  ///< relative to the operator's --sqlite-dir, or to the working folder
+  std::string table;
+};
+
 struct DatabaseSinkSpec : SinkCommon {
   std::optional<BigquerySettings> bigquery;
   std::optional<MongodbSettings> mongodb;
   std::optional<PostgresSettings> postgres;
+  std::optional<SqliteSettings> sqlite;
   std::string type;
 };
 

@@ -17,6 +17,7 @@ struct Texts {
   std::string default_included;
   std::string default_excluded;
   std::string scrub_keys;
+  std::string sqlite_dir;
   std::string sensitive_kinds;
   std::string rate_limit = "0s";
   std::string count_resync = "0s";
@@ -64,6 +65,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
        "Namespaces of targets that name none, comma separated");
   text("--default-excluded-namespaces", texts.default_excluded,
        "Namespaces that no target collects from, comma separated");
+  text("--sqlite-dir", texts.sqlite_dir,
+       "Folder of the files of sqlite sinks; empty: they are refused");
   text("--scrub-keys", texts.scrub_keys, "More keys whose values are redacted, comma separated");
   text("--sensitive-kinds", texts.sensitive_kinds,
        "More GROUP/KIND that are treated like Secrets, comma separated");
@@ -133,6 +136,7 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   m.sinks.guard_addresses = !texts.allow_loopback;
   m.sinks.allow_private = texts.allow_private;
   m.sinks.allow_local = false;
+  m.sinks.sqlite_dir = texts.sqlite_dir;
   return {};
 }
 

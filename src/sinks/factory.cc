@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/address_guard.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
 #include "sinks/postgres/postgres_sink.h"
+#include "sinks/sqlite/sqlite_sink.h"
 
 namespace kollect::sinks {
 
@@ -123,6 +126,28 @@ base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
   return make_postgres_sink(std::move(made));
 }
 
+base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
+                                                const SinkOptions& options) {
+  const auto refuse = [&](const char* why, const char* reason) {
+    return base::configuration(fmt::format("sink {}: {}", sink.metadata.name, why), reason);
+  };
+  if (!sink.spec.sqlite || base::trim(sink.spec.sqlite->path).empty()) {
+    return refuse("type sqlite needs spec.sqlite.path", "bad-endpoint");
+  }
+  const std::filesystem::path path(std::string(base::trim(sink.spec.sqlite->path)));
+  if (options.sqlite_dir.empty() && !options.allow_local) {
+    return refuse("type sqlite needs the operator's --sqlite-dir", "address-refused");
+  }
+  // Where the user is the author any file may be named.
+  if (!options.allow_local && (path.is_absolute() || std::ranges::find(path, "..") != path.end())) {
+    return refuse("spec.sqlite.path must stay in the folder", "path-escapes");
+  }
+  SqliteOptions made;
+  if (!sink.spec.sqlite->table.empty()) made.table = sink.spec.sqlite->table;
+  return std::unique_ptr<Sink>(
+      std::make_unique<SqliteSink>(options.sqlite_dir / path, std::move(made)));
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
@@ -145,6 +170,7 @@ base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& 
                                                        const SinkOptions& options) {
   const auto& type = sink.spec.type;
   if (type == "postgres") return make_postgres(sink, auth, ca_pem, options);
+  if (type == "sqlite") return make_sqlite(sink, options);
   if (type == "mongodb" || type == "bigquery") return not_built(sink.metadata.name, type);
   return unknown(sink.metadata.name, type);
 }

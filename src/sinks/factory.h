@@ -20,6 +20,7 @@ struct SinkOptions {
   bool guard_addresses = true;
   bool allow_private = false;        ///< --allow-private-sinks
   bool allow_local = false;          ///< file://, local repositories and folders
+  std::filesystem::path sqlite_dir;  ///< of type sqlite; empty: refused unless allow_local
   std::filesystem::path mirror_dir;  ///< of git; empty: the default places
   /// Replaces pathTemplate's default (not a template that the sink has): several clusters in one
   /// sink (L-59).

@@ -281,6 +281,34 @@ class TeamOperator(Scenario):
         until("the truth", lambda: self.rows("crash", "crash_rows") == truth)
 
 
+class Embedded(Scenario):
+    def test_a_file_of_sqlite_is_kept_in_step_and_remembers(self):
+        apply(team("embedded").replace("databaseSinkRefs: [pg]", "databaseSinkRefs: [file]").replace("  snapshotSinkRefs: [git]\n", "") + """\
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {name: file, namespace: embedded}
+spec:
+  type: sqlite
+  cluster: here
+  sqlite: {path: inventory.db}
+""")
+        self.maps("embedded", a="1", b="2")
+        self.operator("--sqlite-dir", str(self.folder))
+
+        def query(text):
+            process = harness.run("query", self.folder / "inventory.db", text, "--format", "csv")
+            return process.stdout.split()[1:] if process.returncode == 0 else None
+
+        rows = "SELECT name || '=' || (attributes->>'v') AS row FROM inventory_rows WHERE name IN ('a', 'b') ORDER BY 1"
+        until("rows", lambda: query(rows) == ["a=1", "b=2"])
+        self.maps("embedded", a="changed")
+        kubectl("delete", "configmap", "b", "-n", "embedded")
+        until("the change", lambda: query(rows) == ["a=changed"])
+        self.assertEqual(query("SELECT change || '=' || name AS row FROM inventory_changes WHERE name IN ('a', 'b') AND change <> 'appeared' "
+                               "ORDER BY 1"), ["changed=a", "went=b"])
+
+
 class Fleet(Scenario):
     def test_two_operators_share_a_table_and_a_repository(self):
         """Two namespaces stand for two clusters: each has its own cluster name on the same table and repository."""
