@@ -7,7 +7,19 @@
 namespace kollect::http {
 
 void Flow::resume() {
+  if (!paused_) return;
+  // In this order: at no moment the time that it was held up looks like silence.
+  resumed_ = true;
   paused_ = false;
+  wake();
+}
+
+void Flow::set_stall_timeout(base::Duration limit) {
+  stall_timeout_ = limit.count();
+  wake();
+}
+
+void Flow::wake() {
   const std::scoped_lock lock(mutex_);
   if (wake_) wake_();
 }
@@ -47,8 +59,13 @@ void Client::start(const base::Context& context, Request request,
 void Client::start_stream(const base::Context& context, Request request,
                           std::function<bool(const Response& head, std::string_view data)> on_data,
                           std::function<void(base::Result<Response>)> done) {
-  impl_->engine.submit(
-      std::make_unique<Transfer>(context, std::move(request), std::move(on_data), std::move(done)));
+  start_stream(
+      context, std::move(request),
+      StreamHandler{.on_head = nullptr, .on_data = std::move(on_data), .done = std::move(done)});
+}
+
+void Client::start_stream(const base::Context& context, Request request, StreamHandler handler) {
+  impl_->engine.submit(std::make_unique<Transfer>(context, std::move(request), std::move(handler)));
 }
 
 }  // namespace kollect::http

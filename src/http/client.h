@@ -33,17 +33,22 @@ struct TlsOptions {
 /// so the sender is slowed by TCP. The I/O thread is shared and must never wait. Thread-safe.
 class Flow {
  public:
-  /// From on_data: what was handed over counts, nothing more comes until resume().
+  /// From on_data: what was handed over counts, nothing more comes until resume(). While it is held
+  /// up a transfer does not count as stalled.
   void pause() { paused_ = true; }
   void resume();
   [[nodiscard]] bool paused() const { return paused_; }
+  /// Replaces the request's stall_timeout from now on.
+  void set_stall_timeout(base::Duration limit);
 
  private:
-  friend class Engine;
   friend class Transfer;
   void bind(std::function<void()> wake);
+  void wake();
 
   std::atomic<bool> paused_ = false;
+  std::atomic<bool> resumed_ = false;  ///< not noticed by the I/O thread yet
+  std::atomic<base::Duration::rep> stall_timeout_ = 0;  ///< 0: the request's
   std::mutex mutex_;
   std::function<void()> wake_;
 };
@@ -64,6 +69,8 @@ struct Request {
   base::Duration stall_timeout =
       std::chrono::seconds(30);  ///< no byte received for so long: retryable error
   std::size_t max_body_bytes = SIZE_MAX;
+  /// Read at a time, and held by the transfer as long as it lasts.
+  std::size_t read_buffer_bytes = 64U << 10U;
   std::shared_ptr<Flow> flow;  ///< of a streamed body; may be empty. One transfer at a time
 };
 
@@ -73,6 +80,16 @@ struct Response {
   std::string body;
 
   [[nodiscard]] std::optional<std::string> header(std::string_view lower_name) const;
+};
+
+/// Takes an answer while it comes. All of it runs on the I/O thread and must be quick.
+struct StreamHandler {
+  /// Once, when the final head is there (not for interim answers); may be empty.
+  std::function<void(const Response& head)> on_head;
+  /// The body; false aborts (kCancelled). Empty: the body is collected.
+  std::function<bool(const Response& head, std::string_view data)> on_data;
+  /// Once, last.
+  std::function<void(base::Result<Response>)> done;
 };
 
 /// Thread-safe. Connections are kept and reused per host and TLS identity.
@@ -97,8 +114,8 @@ class Client {
   /// Starts a request and returns at once; `done` runs on the I/O thread exactly once.
   void start(const base::Context& context, Request request,
              std::function<void(base::Result<Response>)> done);
-  /// Both at once: returns at once, `on_data` gets the body as in stream(), then `done` once with
-  /// an empty body. An empty `on_data` collects the body.
+  /// Both at once: returns at once, the body is taken as in stream(), the last result has none.
+  void start_stream(const base::Context& context, Request request, StreamHandler handler);
   void start_stream(const base::Context& context, Request request,
                     std::function<bool(const Response& head, std::string_view data)> on_data,
                     std::function<void(base::Result<Response>)> done);

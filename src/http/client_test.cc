@@ -131,6 +131,162 @@ TEST(HttpClient, StreamsAndStopsWhenTheReaderWants) {
   EXPECT_EQ(part.error().kind, base::ErrorKind::kCancelled);
 }
 
+TEST(HttpClient, TheHeadIsToldBeforeTheBody) {
+  std::latch go(1);
+  HttpServer server([&](const Received&) {
+    Reply reply;
+    reply.status = 404;
+    reply.chunked = true;
+    reply.headers = {{"X-Head", "yes"}};
+    reply.more.emplace_back([&go] { go.wait(); }, "body");
+    return reply;
+  });
+  Client client;
+  std::promise<void> done;
+  std::vector<std::string> order;
+  client.start_stream(kContext, get(server.url()),
+                      {.on_head =
+                           [&](const Response& head) {
+                             order.push_back(std::to_string(head.status) + *head.header("x-head"));
+                             go.count_down();
+                           },
+                       .on_data =
+                           [&](const Response&, std::string_view data) {
+                             order.emplace_back(data);
+                             return true;
+                           },
+                       .done =
+                           [&](base::Result<Response> result) {
+                             EXPECT_TRUE(result);
+                             order.emplace_back("done");
+                             done.set_value();
+                           }});
+  done.get_future().wait();
+  EXPECT_THAT(order, ElementsAre("404yes", "body", "done"));
+}
+
+/// A stream whose reader takes one piece at a time.
+struct HeldStream {
+  std::shared_ptr<Flow> flow = std::make_shared<Flow>();
+  std::atomic<std::size_t> bytes = 0;
+  std::atomic<int> pieces = 0;
+  std::promise<base::Result<Response>> done;
+
+  void start(Client& client, const base::Context& context, Request request) {
+    request.flow = flow;
+    client.start_stream(
+        context, std::move(request),
+        {.on_head = nullptr,
+         .on_data =
+             [this](const Response&, std::string_view data) {
+               bytes += data.size();
+               ++pieces;
+               flow->pause();
+               return true;
+             },
+         .done = [this](base::Result<Response> result) { done.set_value(std::move(result)); }});
+  }
+};
+
+TEST(HttpClient, AHeldBodyComesPieceByPieceAndWhole) {
+  const TestAuthority authority;
+  for (const bool tls : {false, true}) {
+    HttpServerOptions options;
+    if (tls) options.certificate = authority.issue("server", {"IP:127.0.0.1"});
+    HttpServer server(
+        [](const Received&) {
+          Reply reply;
+          reply.chunked = true;
+          reply.body = std::string(2'000'000, 'a');
+          return reply;
+        },
+        options);
+    Client client;
+    Request request = get(server.url());
+    auto trust = std::make_shared<TlsOptions>();
+    trust->ca_pem = authority.pem();
+    request.tls = trust;
+    HeldStream stream;
+    stream.start(client, kContext, request);
+    auto end = stream.done.get_future();
+    int resumed = 0;
+    while (end.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      if (stream.pieces <= resumed) {
+        std::this_thread::yield();
+        continue;
+      }
+      EXPECT_EQ(stream.pieces, resumed + 1) << "nothing comes while it is held up";
+      ++resumed;
+      stream.flow->resume();
+    }
+    const auto result = end.get();
+    EXPECT_TRUE(result) << result.error().message;
+    EXPECT_EQ(stream.bytes, 2'000'000U);
+  }
+}
+
+TEST(HttpClient, WhatIsHeldUpIsNotStalledAndCanBeCancelled) {
+  base::ManualClock clock;
+  std::stop_source stop;
+  HttpServer server([](const Received&) {
+    Reply reply;
+    reply.chunked = true;
+    reply.body = std::string(2'000'000, 'a');
+    return reply;
+  });
+  Client client;
+  HeldStream stream;
+  stream.start(client, base::Context(clock, stop.get_token()), get(server.url()));
+  while (stream.pieces == 0) std::this_thread::yield();
+  clock.advance(std::chrono::hours(1));
+  // The I/O thread looks at its limits between requests.
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(client.fetch(kContext, get(server.url())));
+  }
+  stream.flow->resume();
+  while (stream.pieces == 1) std::this_thread::yield();
+  stop.request_stop();
+  const auto result = stream.done.get_future().get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().reason, "cancelled");
+}
+
+TEST(HttpClient, TheStallTimeoutCanBeReplacedWhileItRuns) {
+  base::ManualClock clock;
+  std::latch end(1);
+  HttpServer server([&](const Received&) {
+    Reply reply;
+    reply.chunked = true;
+    reply.body = "first";
+    reply.more.emplace_back([&end] { end.wait(); }, "");
+    return reply;
+  });
+  Client client;
+  auto flow = std::make_shared<Flow>();
+  Request request = get(server.url());
+  request.flow = flow;
+  std::promise<base::Result<Response>> done;
+  client.start_stream(
+      base::Context(clock, std::stop_token()), request,
+      [&](const Response&, std::string_view) {
+        flow->set_stall_timeout(std::chrono::hours(2));
+        clock.advance(std::chrono::hours(1));
+        return true;
+      },
+      [&](base::Result<Response> result) { done.set_value(std::move(result)); });
+  auto result = done.get_future();
+  HttpServer other([](const Received&) { return Reply{}; });
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.fetch(kContext, get(other.url())));
+  EXPECT_NE(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  clock.advance(std::chrono::hours(2));
+  flow->set_stall_timeout(std::chrono::hours(2));
+  const auto answer = result.get();
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().reason, "timeout");
+  EXPECT_THAT(answer.error().message, HasSubstr("2h0m0s"));
+  end.count_down();
+}
+
 TEST(HttpClient, CutBodiesAreErrors) {
   HttpServer server([](const Received& r) {
     Reply reply;

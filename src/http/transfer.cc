@@ -43,11 +43,10 @@ long to_millis(base::Duration duration) {
 
 }  // namespace
 
-Transfer::Transfer(base::Context context, Request request, OnData on_data, OnDone on_done)
+Transfer::Transfer(base::Context context, Request request, StreamHandler handler)
     : context_(std::move(context)),
       request_(std::move(request)),
-      on_data_(std::move(on_data)),
-      on_done_(std::move(on_done)),
+      handler_(std::move(handler)),
       last_progress_(context_.clock().steady_now()),
       easy_(curl_easy_init()) {}
 
@@ -68,7 +67,7 @@ base::Result<> Transfer::prepare() {
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_TCP_KEEPIDLE, 30L);
   set(CURLOPT_TCP_KEEPINTVL, 10L);
-  set(CURLOPT_BUFFERSIZE, 64L << 10);
+  set(CURLOPT_BUFFERSIZE, static_cast<long>(request_.read_buffer_bytes));
   set(CURLOPT_CONNECTTIMEOUT_MS, to_millis(request_.connect_timeout));
   set(CURLOPT_PRIVATE, this);
   set(CURLOPT_ERRORBUFFER, error_text_.data());
@@ -255,7 +254,7 @@ std::size_t Transfer::write_callback(char* data, std::size_t size, std::size_t c
     transfer->held_ = true;
     return CURL_WRITEFUNC_PAUSE;
   }
-  return static_cast<Transfer*>(self)->receive({data, bytes}) ? bytes : 0;
+  return transfer->receive({data, bytes}) ? bytes : 0;
 }
 
 bool Transfer::receive(std::string_view data) {
@@ -267,8 +266,8 @@ bool Transfer::receive(std::string_view data) {
     return false;
   }
   received_ += data.size();
-  if (on_data_) {
-    if (on_data_(response_, data)) return true;
+  if (handler_.on_data) {
+    if (handler_.on_data(response_, data)) return true;
     stop_reason_ = base::cancelled(fmt::format("{}: stopped by the reader", label()), "cancelled");
     return false;
   }
@@ -290,6 +289,12 @@ std::size_t Transfer::header_callback(char* data, std::size_t size, std::size_t 
 void Transfer::receive_header(std::string_view line) {
   note_progress();
   line = base::trim(line);
+  if (headed_) return;  // trailers
+  if (line.empty()) {
+    headed_ = response_.status >= 200;
+    if (headed_ && handler_.on_head) handler_.on_head(response_);
+    return;
+  }
   if (line.starts_with("HTTP/")) {
     // A new head: that of an interim answer (100) is forgotten.
     response_.headers.clear();
@@ -357,17 +362,20 @@ void Transfer::bind_flow(std::function<void()> wake) {
 }
 
 void Transfer::resume_if_wanted() {
-  if (!held_ || request_.flow->paused()) return;
-  held_ = false;
-  note_progress();
-  // Delivers what was kept back, from within this call.
-  curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
+  if (!request_.flow || request_.flow->paused()) return;
+  if (request_.flow->resumed_.exchange(false)) note_progress();
+  if (!std::exchange(held_, false)) return;
+  // Delivers what was kept back, from within this call: whoever takes it may hold it up again.
+  const CURLcode code = curl_easy_pause(easy_.get(), CURLPAUSE_CONT);
+  if (code == CURLE_OK) return;
+  broken_ = true;
+  if (!stop_reason_) stop_reason_ = map_curl_error(code, label(), curl_easy_strerror(code));
 }
 
 void Transfer::finish(base::Result<Response> result) {
   hook_.reset();
   bind_flow(nullptr);
-  if (auto done = std::exchange(on_done_, nullptr)) done(std::move(result));
+  if (auto done = std::exchange(handler_.done, nullptr)) done(std::move(result));
 }
 
 base::Result<Response> Transfer::conclude(CURLcode code) {
@@ -379,19 +387,29 @@ base::Result<Response> Transfer::conclude(CURLcode code) {
 
 std::optional<base::Error> Transfer::overdue() const {
   if (auto state = context_.check(); !state) return state.error().with_prefix(label());
-  if (!held_ && context_.clock().steady_now() - last_progress_ >= request_.stall_timeout) {
-    return base::retryable(fmt::format("{}: no byte received for {}", label(),
-                                       base::format_duration(request_.stall_timeout)),
-                           "timeout");
+  if (broken_) return stop_reason_;
+  const base::Duration limit = stall_timeout();
+  if (!is_held_up() && context_.clock().steady_now() - last_progress_ >= limit) {
+    return base::retryable(
+        fmt::format("{}: no byte received for {}", label(), base::format_duration(limit)),
+        "timeout");
   }
   return std::nullopt;
 }
 
 base::Duration Transfer::time_left() const {
-  if (held_) return context_.remaining();
+  if (is_held_up()) return context_.remaining();
   const base::Duration idle = context_.clock().steady_now() - last_progress_;
-  return std::min(context_.remaining(),
-                  std::max(base::Duration::zero(), request_.stall_timeout - idle));
+  return std::min(context_.remaining(), std::max(base::Duration::zero(), stall_timeout() - idle));
+}
+
+bool Transfer::is_held_up() const {
+  return held_ || (request_.flow && (request_.flow->paused() || request_.flow->resumed_));
+}
+
+base::Duration Transfer::stall_timeout() const {
+  const base::Duration replaced(request_.flow ? request_.flow->stall_timeout_.load() : 0);
+  return replaced > base::Duration::zero() ? replaced : request_.stall_timeout;
 }
 
 std::string Transfer::label() const {

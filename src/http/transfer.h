@@ -23,12 +23,9 @@ struct SlistDeleter {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-using OnData = std::function<bool(const Response& head, std::string_view data)>;
-using OnDone = std::function<void(base::Result<Response>)>;
-
 class Transfer {
  public:
-  Transfer(base::Context context, Request request, OnData on_data, OnDone on_done);
+  Transfer(base::Context context, Request request, StreamHandler handler);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -73,6 +70,8 @@ class Transfer {
   base::Result<> add_header(const std::string& name, const std::string& value);
   bool receive(std::string_view data);
   void receive_header(std::string_view line);
+  [[nodiscard]] base::Duration stall_timeout() const;
+  [[nodiscard]] bool is_held_up() const;
   bool address_allowed(std::string_view address);
   void note_progress() { last_progress_ = context_.clock().steady_now(); }
   [[nodiscard]] std::string label() const;
@@ -81,8 +80,7 @@ class Transfer {
 
   base::Context context_;
   Request request_;
-  OnData on_data_;
-  OnDone on_done_;
+  StreamHandler handler_;
   Response response_;
   std::unique_ptr<curl_slist, SlistDeleter> headers_;
   std::unique_ptr<curl_slist, SlistDeleter> connect_to_;
@@ -90,8 +88,10 @@ class Transfer {
   std::size_t received_ = 0;
   curl_off_t uploaded_ = 0;
   base::SteadyTime last_progress_;
+  bool headed_ = false;                     ///< the final head is there
   bool held_ = false;                       ///< curl was told to stop reading
-  std::optional<base::Error> stop_reason_;  // set by a callback that made curl stop
+  std::optional<base::Error> stop_reason_;  ///< set by a callback that made curl stop
+  bool broken_ = false;                     ///< stopped while curl was not looking
   CURLcode setup_error_ = CURLE_OK;
   std::shared_ptr<void> hook_;
   // Last: the handle's end may still look at what stands above.

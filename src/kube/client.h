@@ -1,4 +1,5 @@
-// One cluster's API: discovery, lists, gets, access reviews. Reading only, plus what tests need.
+// One cluster's API: discovery, lists, gets, access reviews. Watches are in reflector.h, writes in
+// objects.h.
 #pragma once
 
 #include <cstdint>
@@ -60,6 +61,9 @@ struct ListQuery {
   std::string field_selector;
   std::uint32_t page_size = 500;
   bool metadata_only = false;  ///< objects come as PartialObjectMetadata
+  /// False: what fails before the first page was handled is returned at once, for callers with a
+  /// back-off of their own.
+  bool retry_first = true;
 };
 
 /// Accept header for an object, an event or a list.
@@ -122,7 +126,7 @@ class Client {
   [[nodiscard]] const ClusterConfig& config() const;
   /// Warning headers of the server, each text once.
   [[nodiscard]] std::vector<std::string> server_warnings() const;
-  /// For watches: the room's own use.
+  /// For the room's own use.
   [[nodiscard]] Sender& sender();
 
  private:

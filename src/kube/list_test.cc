@@ -119,9 +119,9 @@ TEST_F(ListTest, AServerThatIgnoresTheLimit) {
 
 // field-continue-token-expires
 TEST_F(ListTest, TheTokenExpiresBetweenPages) {
-  HttpServer server([](const Received& r) {
+  std::atomic<int> tries = 0;
+  HttpServer server([&tries](const Received& r) {
     const std::string token = r.query("continue");
-    static std::atomic<int> tries = 0;
     if (token == "t1") return expired();
     if (token == "u1") return Reply::json(page_text(500, 120, "", "180"));
     return tries++ == 0 ? Reply::json(page_text(0, 500, "t1", "100"))

@@ -229,15 +229,15 @@ base::Result<Pager::Verdict> Pager::judge(Page& page) {
     const base::Error& error = page.answer->error();
     KL_TRY(context_.check());
     // Stopped by receive(): the text is no list.
-    if (page.garbled) return again("the answer is not a JSON document");
-    if (sender_.worth_retry(error)) return again(error.message);
+    if (page.garbled) return again(passing("the answer is not a JSON document"));
+    if (sender_.worth_retry(error)) return again(transport_error(error));
     return transport_error(error);
   }
   const http::Response& answer = **page.answer;
   sender_.note(answer);
   if (answer.status != 200) return judge_status(answer, page);
   if (page.garbled || !page.scanner.complete()) {
-    return again("the answer ended before its end");
+    return again(passing("the answer ended before its end"));
   }
   if (!page.scanner.has_items()) {
     return base::terminal(fmt::format("{}: the answer is not a list", label()), "rejected");
@@ -249,11 +249,10 @@ base::Result<Pager::Verdict> Pager::judge_status(const http::Response& answer, c
   if (answer.status == 401) return judge_unauthorized(answer, page.text);
   if (answer.status == 410) {
     if (!page.token.empty()) return Verdict::kRestart;
-    return again("410 to the first page");
+    return again(passing("410 to the first page", "expired"));
   }
   if (is_passing(answer.status)) {
-    return again(fmt::format("{} {}", answer.status, status_message(page.text)),
-                 answer.header("retry-after"));
+    return again(error_of(label(), answer.status, page.text), answer.header("retry-after"));
   }
   base::Error error = error_of(label(), answer.status, page.text);
   // The kind was in discovery a moment ago; now its path is gone.
@@ -275,10 +274,16 @@ base::Result<Pager::Verdict> Pager::judge_unauthorized(const http::Response& ans
   return sender_.refusal(context_, label(), answer.status, text);
 }
 
-base::Result<Pager::Verdict> Pager::again(const std::string& why,
+base::Error Pager::passing(std::string_view why, std::string reason) const {
+  return base::retryable(fmt::format("{}: {}", label(), why), std::move(reason));
+}
+
+base::Result<Pager::Verdict> Pager::again(const base::Error& why,
                                           const std::optional<std::string>& retry_after) {
+  retry_after_ = retry_after;
+  if (outcome_.pages == 0 && !query_.retry_first) return why;
   if (attempt_ >= sender_.options().retries) {
-    return base::retryable(fmt::format("{}: {} (tried {} times)", label(), why, attempt_ + 1),
+    return base::retryable(fmt::format("{} (tried {} times)", why.message, attempt_ + 1),
                            "transient");
   }
   {
@@ -286,7 +291,7 @@ base::Result<Pager::Verdict> Pager::again(const std::string& why,
     const std::lock_guard lock(mutex_);
     drop_from(1);
   }
-  KL_TRY(sender_.wait(context_, attempt_++, why, retry_after));
+  KL_TRY(sender_.wait(context_, attempt_++, why.message, retry_after));
   KL_ASSIGN(Credential fresh, sender_.credentials().current(context_));
   const std::lock_guard lock(mutex_);
   credential_ = std::move(fresh);

@@ -27,6 +27,8 @@ class Pager : public std::enable_shared_from_this<Pager> {
   Pager(Sender& sender, base::Context context, ListQuery query);
 
   base::Result<ListOutcome> run(ListReceiver& receiver);
+  /// After run() failed: what the server's Retry-After asked for.
+  [[nodiscard]] const std::optional<std::string>& retry_after() const { return retry_after_; }
 
  private:
   struct Page {
@@ -64,8 +66,9 @@ class Pager : public std::enable_shared_from_this<Pager> {
   base::Result<Verdict> judge(Page& page);
   base::Result<Verdict> judge_status(const http::Response& answer, const Page& page);
   base::Result<Verdict> judge_unauthorized(const http::Response& answer, std::string_view text);
-  base::Result<Verdict> again(const std::string& why,
+  base::Result<Verdict> again(const base::Error& why,
                               const std::optional<std::string>& retry_after = std::nullopt);
+  [[nodiscard]] base::Error passing(std::string_view why, std::string reason = "transient") const;
   base::Result<> handle(Page& page, ListReceiver& receiver);
   base::Result<> restart(ListReceiver& receiver, const std::string& why);
   void begin_from(std::string token);
@@ -88,6 +91,7 @@ class Pager : public std::enable_shared_from_this<Pager> {
   ListOutcome outcome_;
   std::uint32_t attempt_ = 0;  ///< failed tries of the first page
   bool renewed_ = false;
+  std::optional<std::string> retry_after_;
 };
 
 }  // namespace kollect::kube

@@ -25,7 +25,8 @@ struct WatchQuery {
   bool metadata_only = false;  ///< objects come as PartialObjectMetadata
 };
 
-/// Receives the objects of a reflector, on its thread and in order.
+/// Receives the objects of a reflector, on its thread and in order. Objects always name their
+/// apiVersion and kind. A call that takes long holds up the server, nothing else.
 class ObjectReceiver {
  public:
   virtual ~ObjectReceiver() = default;
@@ -47,6 +48,8 @@ class ListGate {
   ~ListGate();
   /// Waits for a place; the handle gives it back. Error: cancelled.
   base::Result<std::shared_ptr<void>> enter(const base::Context& context);
+  /// How many stand in line.
+  [[nodiscard]] std::size_t waiting() const;
 
  private:
   struct State;
@@ -55,6 +58,9 @@ class ListGate {
 
 struct ReflectorOptions {
   bool watch_list = true;  ///< ask for a streamed list where the server offers it
+  /// A streamed list whose end mark does not come although nothing else comes either: the server
+  /// ignored the wish, pages are asked for.
+  base::Duration mark_patience = std::chrono::seconds(10);
   std::uint32_t page_size = 500;
   /// No byte for so long (bookmarks count): the connection is dead, the watch is resumed on a new
   /// one.
@@ -63,6 +69,8 @@ struct ReflectorOptions {
   base::Duration backoff_cap = std::chrono::seconds(30);
   /// The server is asked to end a watch after a random time between this and twice this.
   base::Duration watch_time = std::chrono::minutes(5);
+  /// A new list after so long at the latest, as a backstop; zero: never.
+  base::Duration resync = base::Duration::zero();
   std::size_t queue_bytes =
       4U << 20U;           ///< events read but not yet handled; more stops reading the socket
   std::uint64_t seed = 0;  ///< of jitter; 0: from the machine
@@ -72,23 +80,43 @@ struct ReflectorOptions {
 enum class ReflectorState { kStarting, kListing, kWatching, kWaiting, kStopped };
 std::string_view to_string(ReflectorState state);
 
+/// Lists by what made them necessary.
+struct ListCauses {
+  std::uint64_t start = 0;
+  std::uint64_t expired = 0;     ///< the server had forgotten our resourceVersion
+  std::uint64_t unreadable = 0;  ///< an event could not be read
+  std::uint64_t failed = 0;      ///< the list or watch before had failed otherwise
+  std::uint64_t asked = 0;       ///< relist_now() or resync
+};
+
 struct ReflectorStatus {
   ReflectorState state = ReflectorState::kStarting;
   bool synced = false;  ///< at least one complete list was handed over
   /// Why it is waiting: reasons as of Client::list ("forbidden", "gvk-not-found", "unreachable",
-  /// "timeout", ...).
+  /// "timeout", ...); "not-watchable" where a kind can be listed only. None while it is well.
   std::optional<base::Error> error;
   std::string resource_version;
   base::SteadyTime last_contact{};  ///< the last byte from the server: proof of life
-  std::uint64_t lists = 0;
-  std::uint64_t watches = 0;
-  std::uint64_t events = 0;
+  // Counters, since the start.
+  std::uint64_t lists = 0;           ///< complete ones
+  std::uint64_t streamed_lists = 0;  ///< of these
+  std::uint64_t watches = 0;         ///< that the server granted, those behind streamed lists too
+  std::uint64_t events = 0;          ///< changes handed over, lists and bookmarks apart
+  std::uint64_t bookmarks = 0;
+  std::uint64_t objects = 0;     ///< handed over by lists
+  std::uint64_t unreadable = 0;  ///< objects of lists that were left out
+  std::uint64_t cuts = 0;        ///< connections that broke
+  std::uint64_t silences = 0;    ///< connections given up because nothing came
+  std::uint64_t bytes = 0;       ///< of watches and streamed lists, as of their ends
+  std::uint32_t failures = 0;    ///< in a row, until a watch does well
+  ListCauses begun;              ///< lists begun
 };
 
 /// One thread: lists (or streams the list), watches, resumes at the last resourceVersion after a
 /// cut, lists anew after 410, tries again with back-off after every error, also after 403 and 404
-/// (rights and kinds may come later). A list counts only when complete. start() and stop() once
-/// each; the destructor stops and waits.
+/// (rights and kinds may come later). A list counts only when complete. It stays with its resource:
+/// a kind that comes back with another version or scope needs a new reflector. start() and stop()
+/// once each; the destructor stops and waits.
 class Reflector {
  public:
   /// All references must outlive it.
@@ -103,8 +131,13 @@ class Reflector {
   void start(std::function<void(const ReflectorStatus&)> changed = nullptr);
   /// Ends the connection and waits for the thread. Not from a callback.
   void stop();
+  /// Asks it to end and returns at once; stop() still has to follow. For owners of many.
+  void request_stop();
   /// Cuts a wait short (rights or kinds may have changed).
   void retry_now();
+  /// Lists anew: at once when it watches or waits, after the list that is under way otherwise. For
+  /// receivers that want to see every object again.
+  void relist_now();
   [[nodiscard]] ReflectorStatus status() const;
 
  private:

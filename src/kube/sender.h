@@ -13,6 +13,7 @@
 #include "http/client.h"
 #include "kube/client.h"
 #include "kube/credentials.h"
+#include "kube/streamed_lists.h"
 
 namespace kollect::kube {
 
@@ -54,6 +55,7 @@ class Sender {
 
   [[nodiscard]] http::Client& http() const { return *http_; }
   [[nodiscard]] Credentials& credentials() { return credentials_; }
+  [[nodiscard]] StreamedLists& streamed_lists() { return streamed_lists_; }
   [[nodiscard]] const ClusterConfig& config() const { return config_; }
   [[nodiscard]] const ClientOptions& options() const { return options_; }
   [[nodiscard]] const base::Logger* log() const { return log_; }
@@ -65,6 +67,7 @@ class Sender {
   const ClientOptions options_;
   const base::Logger* const log_;
   Credentials credentials_;
+  StreamedLists streamed_lists_;
   std::atomic<bool> reached_ = false;
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;

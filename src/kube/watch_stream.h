@@ -1,66 +1,98 @@
 // The lines of a watch's answer, with back-pressure.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
 #include "base/context.h"
 #include "base/result.h"
 #include "http/client.h"
-#include "kube/sender.h"
 
 namespace kollect::kube {
 
-/// One request whose answer is JSON lines. The I/O thread fills a bounded buffer; when it is full
-/// the socket is not read on. Lines are taken by one thread. The destructor ends the request and
-/// waits until nothing of it is under way.
+/// One request whose answer is lines. The I/O thread fills a bounded buffer; while what is there
+/// but not yet taken exceeds the bound, the socket is not read. Lines are taken by one thread. The
+/// destructor ends the request and waits until nothing of it is under way.
 class WatchStream {
  public:
-  WatchStream(Sender& sender, const base::Context& context, const std::string& path,
-              std::string_view accept, std::size_t max_buffered);
+  struct Limits {
+    std::size_t queue_bytes = 4U << 20U;
+    std::size_t line_bytes = 64U << 20U;  ///< a longer line ends the stream
+    base::Duration silence{};             ///< no byte for so long ends the stream
+  };
+  WatchStream(http::Client& http, const base::Context& context, http::Request request,
+              Limits limits);
   ~WatchStream();
   WatchStream(const WatchStream&) = delete;
   WatchStream& operator=(const WatchStream&) = delete;
 
-  enum class What { kLine, kEnd, kSilent, kCancelled };
+  enum class What : std::uint8_t {
+    kHead,  ///< once, first: the answer is a success
+    kLine,  ///< a complete line without its end; blank ones are left out
+    kEnd,   ///< see answer(); again at every further call
+  };
   struct Item {
     What what = What::kEnd;
     std::string_view line;  ///< valid until the next call
   };
-  /// The next complete line; kSilent when no byte came for so long. A line that is cut off by the
-  /// end is dropped.
-  Item next(base::Duration silence);
-  [[nodiscard]] bool ended() const;
-  /// When ended(): the answer's head (body: the server's words when it is no success), or why it
-  /// broke off.
+  /// Waits for the next item. Ends without a deadline of its own: the request ends when it is
+  /// silent, cut or cancelled. What stands behind the last line break counts as a line only when
+  /// the answer ended in order.
+  Item next();
+  /// After kEnd: the answer's head (body: the server's words when it is no success), or why it
+  /// broke off. A line that is too long: error of reason "too-large".
   [[nodiscard]] const base::Result<http::Response>& answer() const { return *shared_->answer; }
-  /// The last byte from the server.
+  /// Replaces Limits::silence.
+  void set_silence(base::Duration silence) { shared_->flow->set_stall_timeout(silence); }
+  /// Ends the request from any thread; next() then gives what is there and kEnd.
+  void cancel() { stop_.request_stop(); }
+  /// Of the last byte, or of the request when none came.
   [[nodiscard]] base::SteadyTime last_byte() const;
+  [[nodiscard]] std::uint64_t bytes() const { return shared_->bytes; }
 
  private:
+  /// What both threads see; lives until the request's last callback.
   struct Shared {
-    mutable std::mutex mutex;
-    std::condition_variable_any changed;
-    std::string arrived;
-    std::optional<base::Result<http::Response>> answer;
-    std::string error_body;
-    base::SteadyTime last_byte;
+    explicit Shared(const base::Clock& the_clock) : clock(the_clock) {}
+    void on_head(const http::Response& head);
+    bool on_data(const http::Response& head, std::string_view data);
+    void on_done(base::Result<http::Response> result);
+
+    const base::Clock& clock;
     std::shared_ptr<http::Flow> flow = std::make_shared<http::Flow>();
+    std::size_t queue_bytes = 0;
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool head = false;
+    std::string arrived;
+    std::string error_body;
+    std::optional<base::Result<http::Response>> answer;
+    std::atomic<std::size_t> queued = 0;  ///< bytes that have come and were not handled
+    std::atomic<base::Duration::rep> last_byte = 0;
+    std::atomic<std::uint64_t> bytes = 0;
   };
 
   std::optional<std::string_view> take_line();
+  Item take_rest();
+  Item end_too_long();
+  void settle(std::size_t handled);
+  void wait_for_more(std::unique_lock<std::mutex>& lock);
+  void refill();
 
-  const base::Context context_;
+  const Limits limits_;
   std::stop_source stop_;
   std::shared_ptr<Shared> shared_;
-  std::shared_ptr<void> wake_on_cancel_;
   std::string buffer_;
-  std::size_t at_ = 0;
-  std::size_t scanned_ = 0;  ///< bytes behind at_ without a line break
+  std::size_t at_ = 0;       ///< begin of the first line that was not given
+  std::size_t scanned_ = 0;  ///< bytes behind at_ that hold no line break
+  std::size_t given_ = 0;    ///< of the line that is being handled, in `queued`
+  bool head_given_ = false;
 };
 
 }  // namespace kollect::kube
