@@ -18,6 +18,13 @@ constexpr base::Duration kFirstDelay = std::chrono::milliseconds(500);
 constexpr base::Duration kLongestDelay = std::chrono::seconds(10);
 constexpr std::chrono::seconds kLongestWait{60};  ///< whatever a server asks for
 
+std::string one_line(std::string_view text, std::size_t longest) {
+  std::string line = base::sanitize_utf8(base::cut_utf8(text, longest));
+  std::ranges::replace_if(
+      line, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return line;
+}
+
 }  // namespace
 
 std::string status_message(std::string_view body) {
@@ -26,11 +33,42 @@ std::string status_message(std::string_view body) {
     const auto root = document->root();
     if (root.is_object() && root.text("kind") == "Status") text = root.text("message");
   }
-  text = base::sanitize_utf8(base::cut_utf8(text, kLongestMessage));
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  return one_line(text, kLongestMessage);
+}
+
+namespace {
+
+/// What a Status says about single fields: "spec.a: Required value; spec.b: …". Empty without.
+std::string causes_of(base::json::View status) {
+  std::string text;
+  const auto causes = status.at_path({"details", "causes"});
+  if (!causes) return text;
+  for (const base::json::View cause : causes->items()) {
+    const std::string_view field = cause.text("field");
+    if (text.size() > kLongestMessage) break;
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : "; ", field, field.empty() ? "" : ": ",
+                        cause.text("message"));
+  }
   return text;
 }
+
+base::Error invalid(std::string_view label, std::string_view body) {
+  std::string said = status_message(body);
+  if (auto document = base::json::Document::parse_borrowed(body)) {
+    if (std::string causes = causes_of(document->root()); !causes.empty()) {
+      said = one_line(causes, 2 * kLongestMessage);
+    }
+  }
+  return base::terminal(fmt::format("{}: 422: {}", label, said), "invalid");
+}
+
+std::string status_reason(std::string_view body) {
+  auto document = base::json::Document::parse_borrowed(body);
+  return document && document->root().is_object() ? std::string(document->root().text("reason"))
+                                                  : std::string();
+}
+
+}  // namespace
 
 base::Error error_of(std::string_view label, int status, std::string_view body) {
   const std::string said = status_message(body);
@@ -44,9 +82,12 @@ base::Error error_of(std::string_view label, int status, std::string_view body) 
     case 404:
       return base::not_found(message, "not-found");
     case 409:
-      return base::conflict(message, "conflict");
+      return base::conflict(message,
+                            status_reason(body) == "AlreadyExists" ? "already-exists" : "conflict");
     case 410:
       return base::retryable(message, "expired");
+    case 422:
+      return invalid(label, body);
     default:
       break;
   }

@@ -14,7 +14,8 @@ namespace kollect::kube {
 /// The server's own words: a Status document's message, else the beginning of the text; one line.
 std::string status_message(std::string_view body);
 /// The error for an answer that is no success. Reasons: unauthorized, forbidden, not-found,
-/// conflict, expired (410), transient (429, 5xx), rejected. `label` says what was asked for.
+/// conflict, already-exists (409), invalid (422, with what is said about single fields), expired
+/// (410), transient (429, 5xx), rejected. `label` says what was asked for.
 base::Error error_of(std::string_view label, int status, std::string_view body);
 /// A transport error with the reasons users meet: unreachable, timeout, transient.
 base::Error transport_error(const base::Error& error);

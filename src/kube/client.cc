@@ -80,7 +80,7 @@ base::Result<http::Response> Client::request(const base::Context& context, std::
                                              std::string path, std::string body,
                                              std::string content_type) {
   Call call;
-  call.is_read = method == "GET" || method == "HEAD";
+  call.again = method == "GET" || method == "HEAD" ? Again::kAlways : Again::kNever;
   call.method = std::move(method);
   call.path = std::move(path);
   if (!body.empty()) call.content_type = std::move(content_type);

@@ -19,9 +19,9 @@ namespace kollect::kube {
 /// What is watched.
 struct WatchQuery {
   Resource resource;
-  std::string ns;  ///< empty: all namespaces, or cluster-scoped
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns = {};  ///< empty: all namespaces, or cluster-scoped
+  std::string label_selector = {};
+  std::string field_selector = {};
   bool metadata_only = false;  ///< objects come as PartialObjectMetadata
 };
 

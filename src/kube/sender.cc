@@ -8,8 +8,14 @@
 namespace kollect::kube {
 
 namespace {
+
 constexpr std::size_t kMostWarnings = 200;
+
+bool allows(Again again, bool taken) {
+  return again == Again::kAlways || (again == Again::kUntaken && !taken);
 }
+
+}  // namespace
 
 Sender::Sender(std::shared_ptr<http::Client> http, ClusterConfig config, ClientOptions options,
                const base::Logger* log)
@@ -41,9 +47,12 @@ base::Result<http::Response> Sender::send(const base::Context& context, const Ca
   bool renewed = false;
   for (std::uint32_t attempt = 0;; ++attempt) {
     auto response = http_->fetch(context, make_request(call, credential));
-    const bool last = !call.is_read || attempt >= call.retries.value_or(options_.retries);
+    const bool may_again = attempt < call.retries.value_or(options_.retries);
     if (!response) {
-      if (last || !worth_retry(response.error())) return transport_error(response.error());
+      const bool taken = response.error().reason != "unreachable";
+      if (!may_again || !allows(call.again, taken) || !worth_retry(response.error())) {
+        return transport_error(response.error());
+      }
       KL_TRY(wait(context, attempt, response.error().message, std::nullopt));
       continue;
     }
@@ -54,7 +63,8 @@ base::Result<http::Response> Sender::send(const base::Context& context, const Ca
       KL_ASSIGN(credential, credentials_.renew(context, refused));
       if (credential.generation != refused) continue;
     }
-    if (!is_passing(response->status) || last) return response;
+    const bool taken = response->status != 429;
+    if (!is_passing(response->status) || !may_again || !allows(call.again, taken)) return response;
     KL_TRY(wait(context, attempt, fmt::format("{}: {}", call.path, response->status),
                 response->header("retry-after")));
     KL_ASSIGN(credential, credentials_.current(context));

@@ -17,6 +17,13 @@
 
 namespace kollect::kube {
 
+/// When a request may be sent again.
+enum class Again : std::uint8_t {
+  kNever,
+  kUntaken,  ///< when the server did not take it: 429, no connection
+  kAlways,   ///< twice is once: reads, idempotent writes
+};
+
 /// A request before credentials. A pure value.
 struct Call {
   std::string method = "GET";
@@ -24,7 +31,7 @@ struct Call {
   std::string accept = "application/json";
   std::string body;
   std::string content_type;
-  bool is_read = true;                   ///< may be sent again
+  Again again = Again::kAlways;
   std::optional<std::uint32_t> retries;  ///< instead of ClientOptions::retries
 };
 
@@ -34,8 +41,8 @@ class Sender {
   Sender(std::shared_ptr<http::Client> http, ClusterConfig config, ClientOptions options,
          const base::Logger* log);
 
-  /// Any status is a success; 429 and 5xx only after the retries, 401 only after a refresh of the
-  /// credential. Errors: as transport_error(), and those of credentials.
+  /// Any status is a success; 429 and 5xx only after the retries that the call allows, 401 only
+  /// after a refresh of the credential. Errors: as transport_error(), and those of credentials.
   base::Result<http::Response> send(const base::Context& context, const Call& call);
   /// As send(), other statuses than 2xx are errors. `label` begins their message.
   base::Result<http::Response> expect_success(const base::Context& context, const Call& call,

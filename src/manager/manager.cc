@@ -117,7 +117,7 @@ struct Manager::Impl {
                      clock,
                      options.sinks};
   TargetBoard board;
-  Writer writer{client, clock, log};
+  Writer writer{client, log};
   TenantCaches caches{
       .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
   InventoryController inventory_controller{

@@ -2,12 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "api/codec.h"
-#include "base/hash.h"
-#include "base/json/document.h"
-#include "base/json/write.h"
 #include "base/strings.h"
 
 namespace kollect::manager {
@@ -18,46 +13,15 @@ using base::json::Value;
 
 namespace {
 
-std::string path_of(const Subject& subject, std::string_view sub_resource = {}) {
+kube::ObjectRef ref_of(const Subject& subject) {
   const api::KindInfo* info = api::find_kind(subject.kind);
-  std::string path = fmt::format("/apis/{}/{}", api::kGroup, api::kVersion);
-  if (!subject.key.ns.empty()) path += "/namespaces/" + subject.key.ns;
-  path += fmt::format("/{}/{}", info->plural, subject.key.name);
-  if (!sub_resource.empty()) path += fmt::format("/{}", sub_resource);
-  return path;
-}
-
-/// The message of a Status answer, else the number.
-std::string told_by(const http::Response& response) {
-  if (const auto document = base::json::Document::parse(response.body)) {
-    if (const auto message = document->root().text("message"); !message.empty()) {
-      return std::string(message);
-    }
-  }
-  return fmt::format("status {}", response.status);
-}
-
-base::Result<Value> read_answer(const http::Response& response, const Subject& subject) {
-  const std::string what = fmt::format("{} {}", subject.kind, subject.key.text());
-  if (response.status >= 200 && response.status < 300) {
-    KL_ASSIGN(const base::json::Document document, base::json::Document::parse(response.body));
-    return base::json::to_value(document.root());
-  }
-  const std::string message = what + ": " + told_by(response);
-  switch (response.status) {
-    case 409:
-      return base::conflict(message);
-    case 404:
-      return base::not_found(message);
-    case 401:
-    case 403:
-      return base::denied(message, "forbidden");
-    case 400:
-    case 422:
-      return base::terminal(message);
-    default:
-      return base::retryable(message);
-  }
+  kube::Resource resource;
+  resource.group = api::kGroup;
+  resource.version = api::kVersion;
+  resource.kind = subject.kind;
+  resource.plural = info->plural;
+  resource.namespaced = !subject.key.ns.empty();
+  return {.resource = std::move(resource), .ns = subject.key.ns, .name = subject.key.name};
 }
 
 }  // namespace
@@ -83,10 +47,7 @@ bool has_finalizer(const Value& manifest, std::string_view finalizer) {
 
 base::Result<Value> Writer::patch_status(const base::Context& context, const Subject& subject,
                                          const Value& patch) {
-  KL_ASSIGN(const http::Response response,
-            client_.request(context, "PATCH", path_of(subject, "status"),
-                            base::json::compact(patch), "application/merge-patch+json"));
-  return read_answer(response, subject);
+  return objects_.patch_status(context, ref_of(subject), patch);
 }
 
 base::Result<Value> Writer::set_finalizer(const base::Context& context, const Value& manifest,
@@ -102,13 +63,10 @@ base::Result<Value> Writer::set_finalizer(const base::Context& context, const Va
   if (present) list.emplace_back(finalizer);
   Object metadata;
   metadata.set("finalizers", std::move(list));
-  metadata.set("resourceVersion", subject.resource_version);
   Object patch;
   patch.set("metadata", Value(std::move(metadata)));
-  KL_ASSIGN(const http::Response response,
-            client_.request(context, "PATCH", path_of(subject), base::json::compact(Value(patch)),
-                            "application/merge-patch+json"));
-  return read_answer(response, subject);
+  return objects_.patch(context, ref_of(subject),
+                        kube::at_version(std::move(patch), subject.resource_version));
 }
 
 void Writer::event(const base::Context& context, const Subject& subject, const std::string& topic,
@@ -119,41 +77,15 @@ void Writer::event(const base::Context& context, const Subject& subject, const s
     if (told == reason) return;
     told = reason;
   }
-  const base::WallTime now = clock_.now();
-  const std::string ns = subject.key.ns.empty() ? "default" : subject.key.ns;
-  Object involved;
-  involved.set("apiVersion", api::kApiVersion);
-  involved.set("kind", subject.kind);
-  involved.set("name", subject.key.name);
-  if (!subject.key.ns.empty()) involved.set("namespace", subject.key.ns);
-  involved.set("uid", subject.uid);
-  Object metadata;
-  metadata.set("name", fmt::format("{}.{:x}", subject.key.name, now.time_since_epoch().count()));
-  metadata.set("namespace", ns);
-  const std::string component = base::to_lower(subject.kind) + "-controller";
-  Object source;
-  source.set("component", component);
-  Object event;
-  event.set("apiVersion", "v1");
-  event.set("kind", "Event");
-  event.set("metadata", Value(std::move(metadata)));
-  event.set("involvedObject", Value(std::move(involved)));
-  event.set("type", warning ? "Warning" : "Normal");
-  event.set("reason", reason);
-  event.set("message", message.substr(0, 1024));
-  event.set("source", Value(std::move(source)));
-  event.set("reportingComponent", component);
-  event.set("firstTimestamp", base::format_rfc3339_seconds(now));
-  event.set("lastTimestamp", base::format_rfc3339_seconds(now));
-  event.set("count", 1);
-  const auto response =
-      client_.request(context, "POST", fmt::format("/api/v1/namespaces/{}/events", ns),
-                      base::json::compact(Value(std::move(event))));
-  if (log_ == nullptr) return;
-  if (!response) {
-    log_->debug("an event could not be written", {{"error", response.error().message}});
-  } else if (response->status >= 300) {
-    log_->debug("an event was refused", {{"error", told_by(*response)}});
+  const auto written =
+      objects_.create_event(context, ref_of(subject),
+                            {.warning = warning,
+                             .reason = reason,
+                             .message = message,
+                             .component = base::to_lower(subject.kind) + "-controller",
+                             .uid = subject.uid});
+  if (!written && log_ != nullptr) {
+    log_->debug("an event could not be written", {{"error", written.error().message}});
   }
 }
 

@@ -6,12 +6,11 @@
 #include <string>
 
 #include "api/types.h"
-#include "base/clock.h"
 #include "base/context.h"
 #include "base/json/value.h"
 #include "base/log.h"
 #include "base/result.h"
-#include "kube/client.h"
+#include "kube/objects.h"
 #include "manager/work_queue.h"
 
 namespace kollect::manager {
@@ -28,8 +27,7 @@ Subject subject_of(const std::string& kind, const base::json::Value& manifest);
 /// Thread-safe. Conflicts are errors of kind kConflict: the caller looks again.
 class Writer {
  public:
-  Writer(kube::Client& client, const base::Clock& clock, const base::Logger* log)
-      : client_(client), clock_(clock), log_(log) {}
+  Writer(kube::Client& client, const base::Logger* log) : objects_(client), log_(log) {}
 
   /// Merge patch of the status sub-resource; gives the object as it is then.
   base::Result<base::json::Value> patch_status(const base::Context& context, const Subject& subject,
@@ -49,8 +47,7 @@ class Writer {
   void forget(const Subject& subject);
 
  private:
-  kube::Client& client_;
-  const base::Clock& clock_;
+  kube::Objects objects_;
   const base::Logger* log_;
   std::mutex mutex_;
   std::map<std::string, std::map<std::string, std::string>> told_;  ///< by uid and topic
