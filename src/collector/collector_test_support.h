@@ -124,19 +124,18 @@ class Stage {
     changed_.notify_all();
   }
 
-  /// Waits until it holds; looks again after everything that the collector tells.
+  /// Waits until it holds; looks again after everything that the collector tells, and now and
+  /// then for what it does not.
   bool wait(const std::function<bool()>& holds) {
+    constexpr auto kNowAndThen = std::chrono::milliseconds(20);
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (true) {
-      std::uint64_t seen = 0;
-      {
-        const std::scoped_lock lock(mutex_);
-        seen = rings_;
-      }
-      if (holds()) return true;
+    while (!holds()) {
       std::unique_lock lock(mutex_);
-      if (!changed_.wait_until(lock, deadline, [&] { return rings_ != seen; })) return holds();
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      const std::uint64_t seen = rings_;
+      changed_.wait_for(lock, kNowAndThen, [&] { return rings_ != seen; });
     }
+    return true;
   }
 
   /// "ns/name ns/name" of the owner's rows, sorted.

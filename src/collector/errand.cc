@@ -10,7 +10,6 @@ namespace {
 
 /// More namespaces at a time are not listed one by one.
 constexpr std::size_t kMostLists = 8;
-constexpr base::Duration kLongestPause = std::chrono::seconds(30);
 
 }  // namespace
 
@@ -139,8 +138,11 @@ void Watch::finish(const Errand& errand, const base::Result<>& outcome) {
   touched_.clear();
   if (muted_ || lists_begun_ != errand.lists_begun) return;
   if (!outcome) {
-    const auto pause = std::chrono::seconds(1) * (1U << std::min(errand_failures_++, 5U));
-    errand_after_ = services_.clock.steady_now() + std::min<base::Duration>(kLongestPause, pause);
+    note_trouble(outcome.error());
+    const kube::ReflectorOptions& pace = services_.options.reflector;
+    const auto doublings = std::min(errand_failures_++, 10U);
+    errand_after_ = services_.clock.steady_now() +
+                    std::min(pace.backoff_cap, pace.backoff_base * (1U << doublings));
     if (services_.log != nullptr) {
       services_.log->debug("list beside a watch",
                            {{"of", resource_.plural}, {"error", outcome.error().message}});

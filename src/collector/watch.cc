@@ -106,20 +106,20 @@ void Watch::hurry() {
 void Watch::noted(const kube::ReflectorStatus& status) {
   {
     const std::scoped_lock lock(mutex_);
-    if (status.error) {
-      const base::Error& error = *status.error;
-      if (error.reason == "forbidden") {
-        // The status does not tell which of the two it was.
-        if (error.message.starts_with("list ")) {
-          trouble_.list_refused = error.message;
-        } else {
-          trouble_.watch_refused = true;
-        }
-      }
-      if (error.kind == base::ErrorKind::kNotFound) trouble_.not_served = true;
-    }
+    if (status.error) note_trouble(*status.error);
   }
   services_.bell.plan();
+}
+
+void Watch::note_trouble(const base::Error& error) {
+  if (error.kind == base::ErrorKind::kNotFound) trouble_.not_served = true;
+  if (error.reason != "forbidden") return;
+  // Only the text tells which of the two it was.
+  if (error.message.starts_with("list ")) {
+    trouble_.list_refused = error.message;
+  } else {
+    trouble_.watch_refused = true;
+  }
 }
 
 Watch::Trouble Watch::take_trouble() {

@@ -108,6 +108,7 @@ class Watch final : public kube::ObjectReceiver {
  private:
   class ErrandReceiver;
   void noted(const kube::ReflectorStatus& status);
+  void note_trouble(const base::Error& error);
   void handle(base::json::View object, bool gone);
   /// Of an errand; false when it is superseded.
   bool handle_listed(const Errand& errand, const std::vector<const Core*>& only,
