@@ -5,12 +5,13 @@
 #include <random>
 
 #include "collector/collector_test_support.h"
-#include "collector/fake_kube_test_support.h"
+#include "support/fake_kube.h"
 
 namespace kollect::collector {
 namespace {
 
 using namespace collector::testing;
+using kollect::testing::FakeKube;
 
 const std::vector<std::string> kNamespaces = {"a", "b", "c", "d", "e"};
 const std::vector<std::string> kSpecs = {
@@ -194,26 +195,29 @@ class History {
     const std::size_t kind = pick(4);
     const std::size_t share = 2 + pick(3);
     const auto count = std::make_shared<std::atomic<std::size_t>>(0);
-    kube_.hook([=](const FakeKube::Received& request) -> std::optional<FakeKube::Reply> {
-      if (request.path() == "/api" || request.path() == "/apis") {
-        if (++*count % share == 0 && kind < 2) return FakeKube::status(503, "ServiceUnavailable");
-        return std::nullopt;
-      }
-      if (++*count % share != 0) return std::nullopt;
-      switch (kind) {
-        case 0:
-          return FakeKube::status(500, "InternalError");
-        case 1:
-          return FakeKube::status(410, "Expired");
-        case 2: {
-          FakeKube::Reply cut = FakeKube::Reply::json(R"({"items":[{"metadata":{"uid)");
-          cut.close_early = true;
-          return cut;
-        }
-        default:
-          return FakeKube::status(404, "NotFound");
-      }
-    });
+    kube_.hook(
+        [=](const kollect::testing::Received& request) -> std::optional<kollect::testing::Reply> {
+          if (request.path() == "/api" || request.path() == "/apis") {
+            if (++*count % share == 0 && kind < 2)
+              return FakeKube::status(503, "ServiceUnavailable");
+            return std::nullopt;
+          }
+          if (++*count % share != 0) return std::nullopt;
+          switch (kind) {
+            case 0:
+              return FakeKube::status(500, "InternalError");
+            case 1:
+              return FakeKube::status(410, "Expired");
+            case 2: {
+              kollect::testing::Reply cut =
+                  kollect::testing::Reply::json(R"({"items":[{"metadata":{"uid)");
+              cut.close_early = true;
+              return cut;
+            }
+            default:
+              return FakeKube::status(404, "NotFound");
+          }
+        });
   }
 
   void restrict_rights() {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "collector/collector_test_support.h"
-#include "collector/fake_kube_test_support.h"
+#include "support/fake_kube.h"
 
 namespace kollect::collector {
 namespace {
@@ -13,6 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using namespace collector::testing;
+using kollect::testing::FakeKube;
 
 using Object = FakeKube::Object;
 

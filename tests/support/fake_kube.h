@@ -21,7 +21,7 @@
 #include "kube/client.h"
 #include "support/http_server.h"
 
-namespace kollect::collector::testing {
+namespace kollect::testing {
 
 /// Holds whoever comes until it is opened.
 class Gate {
@@ -53,8 +53,6 @@ class Gate {
 
 class FakeKube {
  public:
-  using Reply = kollect::testing::Reply;
-  using Received = kollect::testing::Received;
   using Hook = std::function<std::optional<Reply>(const Received&)>;
 
   struct Object {
@@ -368,7 +366,7 @@ class FakeKube {
   Hook hook_;
   std::function<bool(const std::string&, const std::string&)> allowed_;
   bool stopping_ = false;
-  kollect::testing::HttpServer server_;
+  HttpServer server_;
 };
 
-}  // namespace kollect::collector::testing
+}  // namespace kollect::testing
