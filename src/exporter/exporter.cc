@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/strings.h"
 #include "exporter/line.h"
 
 namespace kollect::exporter {
@@ -96,6 +97,8 @@ std::shared_ptr<Line> Exporter::Impl::make_line(const InventoryPlan& plan, const
   return line;
 }
 
+// Rows that a target which could not be read had left behind are compared when it can be read
+// again: the kept targets are part of the identity.
 void Exporter::Impl::configure(Line& line, const InventoryPlan& plan, const Binding& binding) {
   const base::SteadyTime now = clock.steady_now();
   line.binding = binding;
@@ -104,7 +107,8 @@ void Exporter::Impl::configure(Line& line, const InventoryPlan& plan, const Bind
   line.schedule.configure(
       {.interval = binding.interval,
        .generation = plan.generation,
-       .identity = fmt::format("{}\n{}\n{}", plan.uid, binding.sink_identity, plan.wanted_key)},
+       .identity = fmt::format("{}\n{}\n{}\n{}", plan.uid, binding.sink_identity, plan.wanted_key,
+                               base::join(plan.keep_targets, ","))},
       now);
   if (plan.spread_start && plan.complete && !line.spread && !binding.cluster.empty()) {
     const base::Duration most = std::min(options.start_spread, (now - started_at) / 2);

@@ -253,6 +253,11 @@ TEST_F(ExporterTest, TargetsThatCannotBeReadKeepTheirRows) {
   ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "2"; }));
   // Differences alone could name rows of the target that went from the store only.
   backend_.with([](Backend& b) { EXPECT_EQ(b.passes.back(), "all 1"); });
+  // When it can be read again, what it left behind is compared.
+  backend_.with([](Backend& b) { b.rows["old"] = "of the other target"; });
+  made.keep_targets.clear();
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return !b.rows.contains("old"); }));
 }
 
 TEST_F(ExporterTest, AnotherSinkOrSpecExportsEverything) {

@@ -275,6 +275,12 @@ base::Result<std::optional<base::Duration>> TargetController::reconcile(
 base::Result<std::optional<base::Duration>> TargetController::live(const base::Context& context,
                                                                    const Ptr& target,
                                                                    const Subject& subject) {
+  // A profile or scope that the caches do not have yet is not one that does not exist: judging now
+  // would let an inventory export without this target's rows.
+  if (!caches_.profiles.synced() || !caches_.scopes.synced() || !caches_.inventories.synced()) {
+    set_phase(target->key(), TargetPhase::kUnknown);
+    return std::optional<base::Duration>(kLookAgain);
+  }
   StatusDraft draft(target->manifest, clock_.now());
   TargetFacts facts;
   TargetPhase phase = TargetPhase::kUnknown;

@@ -281,6 +281,28 @@ class TeamOperator(Scenario):
         until("the truth", lambda: self.rows("crash", "crash_rows") == truth)
 
 
+class Restarts(Scenario):
+    def test_no_row_vanishes_on_the_way(self):
+        apply(team("calm", table="calm_rows").replace("  snapshotSinkRefs: [git]\n", ""))
+        truth = {f"m{i}": str(i) for i in range(100)}
+        self.maps("calm", **truth)
+        self.operator()
+        until("rows", lambda: self.rows("calm", "calm_rows") == truth)
+        for _ in range(12):
+            self.operators[-1].kill()
+            operator = self.operator()
+            least = 100
+
+            def exported():
+                nonlocal least
+                least = min(least, len(self.rows("calm", "calm_rows")))
+                return '"why":"first"' in operator.text()
+
+            until("the first pass", exported)
+            exported()
+            self.assertEqual(least, 100)
+
+
 class Embedded(Scenario):
     def test_a_file_of_sqlite_is_kept_in_step_and_remembers(self):
         apply(team("embedded").replace("databaseSinkRefs: [pg]", "databaseSinkRefs: [file]").replace("  snapshotSinkRefs: [git]\n", "") + """\
