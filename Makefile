@@ -1,10 +1,12 @@
 # Everything a developer types. Each target installs what it needs first (scripts/install-deps.sh skips what is there).
-# Knobs: JOBS, FUZZ_SECONDS, CHAOS_ROUNDS, BENCH_OBJECTS, LINT=all, CTEST_ARGS.
+# Knobs: JOBS, FUZZ_SECONDS, CHAOS_ROUNDS, BENCH_OBJECTS, CEL_EXPRESSIONS, CEL_SEED, LINT=all, CTEST_ARGS.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 CHAOS_ROUNDS ?= 60
 BENCH_OBJECTS ?= 2000
+CEL_EXPRESSIONS ?= 50000
+CEL_SEED ?= 1
 LINT ?= changed
 CTEST_ARGS ?=
 # The system's Python has the modules that scripts/install-deps.sh installs.
@@ -17,9 +19,9 @@ define build
 endef
 ctest = ctest --output-on-failure --no-tests=error --schedule-random
 
-.PHONY: help build all demo test unit e2e bench chaos fuzz lint format asan tsan servers examples clean
+.PHONY: help build all demo test unit e2e bench chaos fuzz lint format asan tsan cel-diff servers examples clean
 help:
-	@sed -n 's/^\([a-z0-9]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
 build: ## build/release/kollect
 	@scripts/install-deps.sh build
@@ -38,6 +40,9 @@ test: all servers ## all tests, those on real servers included
 
 unit: all ## the tests that need no server
 	$(ctest) --test-dir build/release -j $(JOBS) -LE server $(CTEST_ARGS)
+
+cel-diff: build ## random expressions (CEL_EXPRESSIONS, CEL_SEED) against the evaluator of the language's authors
+	@scripts/conformance.sh diff build/release -n $(CEL_EXPRESSIONS) -seed $(CEL_SEED)
 
 servers: ## kube-apiserver and etcd for tests, built once into a cache outside the tree
 	@scripts/install-deps.sh test

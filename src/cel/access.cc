@@ -11,6 +11,11 @@ Value no_such_key(Evaluation& evaluation, std::string_view key) {
   return evaluation.errorf("no such key: '{}'", key);
 }
 
+/// Lists have elements, not fields: asking for one is a mistake, where a scalar just has none.
+Value list_without_fields(Evaluation& evaluation, std::string_view field) {
+  return evaluation.errorf("a list has no field '{}'", field);
+}
+
 /// Index of a list element from a number of any type; false when it is not a whole number.
 bool list_index(const Value& key, std::int64_t& out) {
   switch (key.kind) {
@@ -63,16 +68,20 @@ Value select_field(Evaluation& evaluation, const Value& operand, std::string_vie
   return no_such_key(evaluation, field);
 }
 
-bool has_field(const Value& operand, std::string_view field) {
-  if (operand.kind == Kind::kOptional)
-    return operand.held != nullptr && has_field(*operand.held, field);
-  return find_member(operand, field).found;
+Value has_field(Evaluation& evaluation, const Value& operand, std::string_view field) {
+  if (operand.kind == Kind::kOptional) {
+    return operand.held == nullptr ? Value::of_bool(false)
+                                   : has_field(evaluation, *operand.held, field);
+  }
+  if (operand.kind == Kind::kList) return list_without_fields(evaluation, field);
+  return Value::of_bool(find_member(operand, field).found);
 }
 
 Value select_optional(Evaluation& evaluation, const Value& operand, std::string_view field) {
   if (operand.kind == Kind::kOptional) {
     return operand.held == nullptr ? operand : select_optional(evaluation, *operand.held, field);
   }
+  if (operand.kind == Kind::kList) return list_without_fields(evaluation, field);
   const auto member = find_member(operand, field);
   return member.found ? evaluation.some(member.value) : Evaluation::none();
 }

@@ -93,8 +93,8 @@ struct Expr {
   Comprehension comprehension = Comprehension::kAll;
   BindKind bind = BindKind::kBind;
   std::uint32_t position = 0;  ///< byte offset of the token that names the node
-  std::uint32_t slot = 0;  ///< local slot (ident, first variable of a comprehension), number of a
-                           ///< variable or declared function
+  std::uint32_t slot = 0;   ///< local slot (ident, first variable of a comprehension), number of a
+                            ///< variable or declared function
   std::uint32_t slot2 = 0;  ///< second variable
   std::uint32_t depth = 1;  ///< height of the tree below and including this node
   Value constant;

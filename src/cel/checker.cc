@@ -25,6 +25,20 @@ bool nullable(TypeKind kind) {
          kind == TypeKind::kOpaque || kind == TypeKind::kOptional;
 }
 
+bool has_order(TypeKind kind) {
+  switch (kind) {
+    case TypeKind::kNull:
+    case TypeKind::kList:
+    case TypeKind::kMap:
+    case TypeKind::kOptional:
+    case TypeKind::kType:
+    case TypeKind::kOpaque:
+      return false;
+    default:
+      return true;
+  }
+}
+
 }  // namespace
 
 std::string_view operator_name(Op op) {
@@ -174,32 +188,43 @@ const Type* Checker::join(const Type* a, const Type* b) {
   return dyn();
 }
 
+// The result of one overload for the arguments, nullptr when they do not fit.
+const Type* Checker::apply(const Overload& overload, const std::vector<const Type*>& args) {
+  const bool fits =
+      overload.variadic ? args.size() >= overload.args.size() : args.size() == overload.args.size();
+  if (!fits) return nullptr;
+  const auto before = trail_.size();
+  std::vector<const Type*> parameters;
+  for (std::size_t n = 0; n < args.size(); ++n) {
+    const Type* form = overload.args[std::min(n, overload.args.size() - 1)];
+    const bool hidden = overload.exact && prune(args[n])->kind == TypeKind::kDyn;
+    if (hidden || !assign(args[n], instantiate(form, parameters))) {
+      undo(before);
+      return nullptr;
+    }
+  }
+  return substitute(instantiate(overload.result, parameters), false);
+}
+
+// Only when one overload fits does it tell something about types that are still open.
 const Type* Checker::choose(std::span<const Overload> overloads,
                             const std::vector<const Type*>& args) {
   const Type* result = nullptr;
+  const Overload* only = nullptr;
   for (const Overload& overload : overloads) {
-    const bool fits = overload.variadic ? args.size() >= overload.args.size()
-                                        : args.size() == overload.args.size();
-    if (!fits || (overload.fallback && result != nullptr)) continue;
+    if (overload.fallback && result != nullptr) continue;
     const auto before = trail_.size();
-    std::vector<const Type*> parameters;
-    bool all = true;
-    for (std::size_t n = 0; n < args.size() && all; ++n) {
-      const Type* form = overload.args[std::min(n, overload.args.size() - 1)];
-      all = assign(args[n], instantiate(form, parameters));
-    }
-    if (!all) {
-      undo(before);
-      continue;
-    }
-    const Type* mine = substitute(instantiate(overload.result, parameters), false);
+    const Type* mine = apply(overload, args);
+    if (mine == nullptr) continue;
+    undo(before);
+    only = result == nullptr ? &overload : nullptr;
     if (result == nullptr) {
       result = mine;
     } else if (to_string(substitute(result, true)) != to_string(substitute(mine, true))) {
       result = dyn();
     }
   }
-  return result;
+  return only != nullptr ? apply(*only, args) : result;
 }
 
 const Type* Checker::misfit(const Expr& node, std::string_view name,
@@ -310,7 +335,9 @@ const Type* Checker::infer_select(Expr& node) {
   }
   const Type* field = dyn();
   if (operand->kind == TypeKind::kMap) {
-    if (!assign(simple_type(TypeKind::kString), operand->params[0])) {
+    // Whether a map has a field may be asked of every map.
+    const bool question = optional || node.test_only;
+    if (!question && !assign(simple_type(TypeKind::kString), operand->params[0])) {
       return fail(node, fmt::format("field '{}' of a map whose keys are {}", node.name,
                                     to_string(substitute(operand->params[0], true))));
     }
@@ -427,7 +454,9 @@ const Type* Checker::infer_comprehension(Expr& node) {
       require(*node.body, body, TypeKind::kBool, "the condition of a macro");
       return boolean;
     case Comprehension::kSortBy:
-      return make_list(arena_, first);
+      if (has_order(prune(body)->kind)) return make_list(arena_, first);
+      return fail(*node.body, fmt::format("sortBy() needs a key that has an order, not {}",
+                                          to_string(substitute(body, true))));
     case Comprehension::kFilter:
       require(*node.body, body, TypeKind::kBool, "the condition of a macro");
       return make_list(arena_, first);

@@ -44,6 +44,7 @@ class Checker {
   const Type* element_type(const Element& element);
   const Type* unknown_name(const Expr& node);
   const Type* unknown_function(const Expr& node);
+  const Type* apply(const Overload& overload, const std::vector<const Type*>& args);
   /// Result of the overloads that take the arguments, nullptr when none does.
   const Type* choose(std::span<const Overload> overloads, const std::vector<const Type*>& args);
   const Type* misfit(const Expr& node, std::string_view name, const std::vector<const Type*>& args);

@@ -76,6 +76,13 @@ TEST(CelChecker, InfersTypes) {
       {"l.sortBy(x, size(x))", "list(string)"},
       {"math.greatest(1, 2)", "int"},
       {"math.greatest(1, 2.0)", "dyn"},
+      {"math.greatest(object.a, 2.0)", "dyn"},
+      {"math.least([object.a, 1])", "dyn"},
+      {"[][0] - duration('1s')", "dyn"},
+      {"math.floor(math.abs([][0]))", "double"},
+      {"[].map(x, x + 1)", "list(int)"},
+      {"[].sum()", "dyn"},
+      {"[1.5].sum()", "double"},
       {"[[1], [2]].flatten()", "list(int)"},
       {"quantity('1')", "kubernetes.Quantity"},
       {"l.first()", "optional_type(string)"},
@@ -108,6 +115,9 @@ TEST(CelChecker, SaysWhatIsWrong) {
       {"n.all(x, true)", "a macro goes over a list or a map, not over int"},
       {"l.all(x, size(x))", "the condition of a macro must be bool, not int"},
       {"l.map(x, x + 1)", "'+' does not take (string, int)"},
+      {"[[1]].sort()", "'sort' does not take (list(list(int)))"},
+      {"[m].isSorted()", "'isSorted' does not take (list(map(string, int)))"},
+      {"l.sortBy(x, [x])", "sortBy() needs a key that has an order, not list(string)"},
       {"[?n]", "an element with '?' must be optional, not int"},
       {"n.optMap(x, x)", "the receiver must be optional, not int"},
       {"o.optFlatMap(x, x)", "the body of optFlatMap() must be optional"},
@@ -117,6 +127,16 @@ TEST(CelChecker, SaysWhatIsWrong) {
       {"cel.bind(x, 1, x + 'a')", "'+' does not take (int, string)"},
   };
   for (const auto& [expression, text] : cases) EXPECT_EQ(type_of(expression), text) << expression;
+}
+
+TEST(CelChecker, TheStaticTypeDecidesWhatAnEmptySumIs) {
+  using testing_support::show;
+  EXPECT_EQ(show("[1.0].filter(x, false).sum()"), "0.0");
+  EXPECT_EQ(show("[1u].filter(x, false).sum()"), "0u");
+  EXPECT_EQ(show("[duration('1s')].filter(x, false).sum()"), "duration(0s)");
+  EXPECT_EQ(show("[1].filter(x, false).sum()"), "0");
+  EXPECT_EQ(show("dyn([1.0]).filter(x, false).sum()"), "0");
+  EXPECT_EQ(show("[1.0].filter(x, false).sum()", false), "0");
 }
 
 TEST(CelChecker, DeclaredTypesAreRead) {

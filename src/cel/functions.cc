@@ -86,7 +86,8 @@ std::optional<std::vector<Overload>> parse_forms(std::string_view forms, Arena& 
     if (form.empty()) continue;
     Overload overload;
     overload.fallback = form.starts_with('?');
-    if (overload.fallback) form.remove_prefix(1);
+    overload.exact = form.starts_with('=');
+    if (overload.fallback || overload.exact) form.remove_prefix(1);
     const auto arrow = form.find("->");
     if (arrow == std::string_view::npos) return std::nullopt;
     for (const auto arg : split_args(form.substr(0, arrow))) {

@@ -32,6 +32,7 @@ struct Overload {
   const Type* result = nullptr;
   bool variadic = false;
   bool fallback = false;  ///< counts only when no other form fits: written with a leading '?'
+  bool exact = false;     ///< does not take dyn: written with a leading '='
 };
 
 struct Function {

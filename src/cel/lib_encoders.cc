@@ -1,7 +1,9 @@
-// The encoders extension: base64.
+// The encoders extension: base64 and JSON.
 #include <array>
 
 #include "base/hash.h"
+#include "base/json/write.h"
+#include "cel/convert.h"
 #include "cel/functions.h"
 
 namespace kollect::cel {
@@ -55,9 +57,20 @@ Value decode(Evaluation& evaluation, const Value* args, std::size_t) {
   return evaluation.bytes(out);
 }
 
+/// The value as canonical JSON, by the table that results are converted by.
+Value encode_json(Evaluation& evaluation, const Value* args, std::size_t) {
+  constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
+  const auto json = to_json(args[0], kMaxBytes);
+  if (!json) return evaluation.error(json.error().message);
+  const std::string text = base::json::canonical(*json);
+  if (!evaluation.charge(1 + text.size() / 5)) return evaluation.over_budget();
+  return evaluation.string(text);
+}
+
 constexpr FunctionEntry kFunctions[] = {
     {"base64.encode", false, encode, "bytes -> string"},
     {"base64.decode", false, decode, "string -> bytes"},
+    {"json.encode", false, encode_json, "dyn -> string"},
 };
 
 }  // namespace

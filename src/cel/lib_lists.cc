@@ -120,15 +120,18 @@ Value is_sorted(Evaluation& evaluation, const Value* args, std::size_t) {
   return Value::of_bool(true);
 }
 
-Value sum(Evaluation& evaluation, const Value* args, std::size_t) {
+/// The sum of no elements is the second argument, which the planner adds when the static type of
+/// the list tells it (typed_zero()), else the int 0.
+Value sum(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (args[0].kind != Kind::kList) return evaluation.no_overload();
-  Value total = Value::of_int(0);
+  Value total = count > 1 ? args[1] : Value::of_int(0);
   Value item;
   bool first = true;
   for (ListCursor cursor(args[0]); cursor.next(item); first = false) {
     if (!evaluation.charge(1)) return evaluation.over_budget();
     if (!item.is_number() && item.kind != Kind::kDuration) return evaluation.no_overload();
     total = first ? item : add(evaluation, total, item);
+    if (first && item.kind == Kind::kDouble) total.d += 0.0;  // no negative zero
     if (total.is_error()) return total;
   }
   return total;
@@ -166,10 +169,24 @@ Value index_of(Evaluation& evaluation, const Value* args, std::size_t) {
   return Value::of_int(found);
 }
 
+/// Of a list: an element; of anything else: itself.
+Value includes(Evaluation& evaluation, const Value* args, std::size_t) {
+  if (args[0].kind == Kind::kList) return contains(evaluation, args[1], args[0]);
+  return Value::of_bool(equal(args[0], args[1]));
+}
+
 constexpr std::string_view kOrderedForms =
     "list(int) -> int; list(uint) -> uint; list(double) -> double; list(bool) -> bool;"
     "list(string) -> string; list(bytes) -> bytes; list(duration) -> duration;"
     "list(timestamp) -> timestamp";
+
+constexpr std::string_view kSortForms =
+    "list(int) -> list(int); list(uint) -> list(uint); list(double) -> list(double);"
+    "list(bool) -> list(bool); list(string) -> list(string); list(bytes) -> list(bytes);"
+    "list(duration) -> list(duration); list(timestamp) -> list(timestamp)";
+constexpr std::string_view kSortedForms =
+    "list(int) -> bool; list(uint) -> bool; list(double) -> bool; list(bool) -> bool;"
+    "list(string) -> bool; list(bytes) -> bool; list(duration) -> bool; list(timestamp) -> bool";
 
 constexpr FunctionEntry kFunctions[] = {
     {"distinct", true, distinct, "list(A) -> list(A)"},
@@ -178,16 +195,17 @@ constexpr FunctionEntry kFunctions[] = {
      "list(dyn), int -> list(dyn)"},
     {"lists.range", false, range, "int -> list(int)"},
     {"slice", true, slice, "list(A), int, int -> list(A)"},
-    {"sort", true, sort, "list(A) -> list(A)"},
+    {"sort", true, sort, kSortForms},
     {"first", true, end_of<true>, "list(A) -> optional(A)"},
     {"last", true, end_of<false>, "list(A) -> optional(A)"},
-    {"isSorted", true, is_sorted, "list(A) -> bool"},
+    {"isSorted", true, is_sorted, kSortedForms},
     {"sum", true, sum,
      "list(int) -> int; list(uint) -> uint; list(double) -> double; list(duration) -> duration"},
     {"min", true, extreme<Order::kLess>, kOrderedForms},
     {"max", true, extreme<Order::kGreater>, kOrderedForms},
     {"indexOf", true, index_of<false>, "list(A), A -> int"},
     {"lastIndexOf", true, index_of<true>, "list(A), A -> int"},
+    {"includes", true, includes, "dyn, dyn -> bool"},
 };
 
 }  // namespace

@@ -12,12 +12,16 @@ template <Order kBetter>
 Value extreme(Evaluation& evaluation, const Value* args, std::size_t count) {
   Value best;
   bool any = false;
+  bool ordered = true;
   const auto consider = [&](const Value& value) {
     if (!value.is_number()) return false;
-    if (!any || compare_numbers(value, best) == kBetter) best = value;
+    const Order order = any ? compare_numbers(value, best) : kBetter;
+    if (order == kBetter) best = value;
+    ordered &= order != Order::kUnordered;
     any = true;
     return true;
   };
+  const auto result = [&] { return ordered ? best : evaluation.error("NaN has no order"); };
   if (count == 1 && args[0].kind == Kind::kList) {
     if (!evaluation.charge(args[0].count)) return evaluation.over_budget();
     if (args[0].count == 0) return evaluation.error("the list is empty");
@@ -25,12 +29,12 @@ Value extreme(Evaluation& evaluation, const Value* args, std::size_t count) {
     for (ListCursor cursor(args[0]); cursor.next(item);) {
       if (!consider(item)) return evaluation.no_overload();
     }
-    return best;
+    return result();
   }
   for (std::size_t n = 0; n < count; ++n) {
     if (!consider(args[n])) return evaluation.no_overload();
   }
-  return best;
+  return result();
 }
 
 template <double (*kFunction)(double)>
@@ -128,7 +132,7 @@ Value shift(Evaluation& evaluation, const Value* args, std::size_t) {
 }
 
 constexpr std::string_view kExtremeForms =
-    "int, ... -> int; uint, ... -> uint; double, ... -> double;"
+    "= int, ... -> int; = uint, ... -> uint; = double, ... -> double;"
     "list(int) -> int; list(uint) -> uint; list(double) -> double; ? list(dyn) -> dyn; ? dyn, ... "
     "-> dyn";
 constexpr std::string_view kDoubleForms = "double -> double";

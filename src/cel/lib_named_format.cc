@@ -6,7 +6,6 @@
 #include "base/strings.h"
 #include "cel/functions.h"
 #include "cel/opaque.h"
-#include "cel/text.h"
 
 namespace kollect::cel {
 
@@ -62,29 +61,22 @@ bool qualified(std::string_view text) {
   return base::is_dns1123_subdomain(text.substr(0, slash)) && name_part(text.substr(slash + 1));
 }
 
-bool uri(std::string_view text) {
-  const auto colon = text.find(':');
-  if (text.starts_with('/')) return text.find(' ') == std::string_view::npos;
-  if (colon == std::string_view::npos || colon == 0 || !is_alnum(text[0]) || is_digit(text[0]))
-    return false;
-  return all(text.substr(0, colon),
-             [](char c) { return is_alnum(c) || c == '+' || c == '-' || c == '.'; }) &&
-         text.find(' ') == std::string_view::npos;
-}
-
+/// 8, 4, 4, 4 and 12 hexadecimal digits; each dash between them may be missing.
 bool uuid(std::string_view text) {
-  if (text.size() != 36) return false;
-  for (std::size_t n = 0; n < text.size(); ++n) {
-    const bool dash = n == 8 || n == 13 || n == 18 || n == 23;
-    const char c = text[n];
-    if (dash ? c != '-' : !(is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')))
-      return false;
+  std::size_t digits = 0;
+  bool dash_before = false;
+  for (const char c : text) {
+    const bool between = digits == 8 || digits == 12 || digits == 16 || digits == 20;
+    const bool hex = is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    if (!hex && (c != '-' || !between || dash_before)) return false;
+    dash_before = !hex;
+    digits += hex ? 1 : 0;
   }
-  return true;
+  return digits == 32;
 }
 
 bool byte(std::string_view text) {
-  return base::base64_decode(text, false).has_value();
+  return !text.empty() && base::base64_decode(text, false).has_value();
 }
 
 bool date(std::string_view text) {
@@ -103,9 +95,28 @@ bool date(std::string_view text) {
       .ok();
 }
 
+/// "NN:NN", both at most these.
+bool clock_pair(std::string_view text, std::string_view hours, std::string_view minutes) {
+  return text.size() == 5 && text[2] == ':' && all(text.substr(0, 2), is_digit) &&
+         all(text.substr(3), is_digit) && text.substr(0, 2) <= hours && text.substr(3) <= minutes;
+}
+
+/// RFC 3339 with letters of either case and any year of four digits.
 bool date_time(std::string_view text) {
-  Evaluation evaluation({}, nullptr);
-  return !parse_timestamp(evaluation, text).is_error();
+  if (text.size() < 20 || !date(text.substr(0, 10)) || (text[10] != 'T' && text[10] != 't') ||
+      text[16] != ':' || !clock_pair(text.substr(11, 5), "23", "59")) {
+    return false;
+  }
+  const auto seconds = text.substr(17, 2);
+  if (!all(seconds, is_digit) || seconds > "59") return false;
+  text.remove_prefix(19);
+  if (text[0] == '.' || text[0] == ',') {
+    const auto end = text.find_first_not_of("0123456789", 1);
+    if (end == 1 || end == std::string_view::npos) return false;
+    text.remove_prefix(end);
+  }
+  if (text == "Z" || text == "z") return true;
+  return (text[0] == '+' || text[0] == '-') && clock_pair(text.substr(1), "99", "99");
 }
 
 struct Format {
@@ -133,7 +144,7 @@ constexpr Format kFormats[] = {
     {"labelValue", label_value,
      "must be empty or at most 63 letters, digits, '-', '_' and '.', with a letter or digit at "
      "both ends"},
-    {"uri", uri, "must be a URI"},
+    {"uri", is_uri, "must be a URI"},
     {"uuid", uuid, "must be a UUID"},
     {"byte", byte, "must be base64"},
     {"date", date, "must be a date such as 2006-01-02"},

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "cel/address.h"
 #include "cel/functions.h"
 #include "cel/opaque.h"
 
@@ -13,22 +14,10 @@ namespace {
 
 using Bytes = std::array<std::uint8_t, 16>;
 
-struct Address {
-  Bytes bytes = {};
-  bool v6 = false;
-};
-
-/// Dotted IPv4 without leading zeros, or IPv6 without zone; IPv4 written as IPv6 ("::ffff:1.2.3.4")
-/// is refused, since it would be another spelling of the same address.
-std::optional<Address> parse_address(std::string_view text) {
-  const std::string copy(text);
-  Address address;
-  if (copy.size() != text.size() || text.find('\0') != std::string_view::npos) return std::nullopt;
-  if (inet_pton(AF_INET, copy.c_str(), address.bytes.data()) == 1) return address;
-  if (inet_pton(AF_INET6, copy.c_str(), address.bytes.data()) != 1) return std::nullopt;
-  address.v6 = true;
-  constexpr Bytes kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  if (std::equal(kMapped.begin(), kMapped.begin() + 12, address.bytes.begin())) return std::nullopt;
+/// IPv4 written as IPv6 is refused, since it would be another spelling of the same address.
+std::optional<Address> parse_plain(std::string_view text) {
+  auto address = parse_address(text);
+  if (address && is_mapped(*address)) address.reset();
   return address;
 }
 
@@ -40,7 +29,7 @@ struct Range {
 std::optional<Range> parse_range(std::string_view text) {
   const auto slash = text.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
-  const auto address = parse_address(text.substr(0, slash));
+  const auto address = parse_plain(text.substr(0, slash));
   const std::string_view digits = text.substr(slash + 1);
   if (!address || digits.empty() || digits.size() > 3 || (digits.size() > 1 && digits[0] == '0')) {
     return std::nullopt;
@@ -92,19 +81,19 @@ const Cidr* as_cidr(const Value& value) {
 
 Value ip(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
-  const auto address = parse_address(args[0].as_text());
+  const auto address = parse_plain(args[0].as_text());
   if (!address) return evaluation.error("the text is no IP address");
   return wrap_ip(evaluation, address->bytes, address->v6);
 }
 
 Value is_ip(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
-  return Value::of_bool(parse_address(args[0].as_text()).has_value());
+  return Value::of_bool(parse_plain(args[0].as_text()).has_value());
 }
 
 Value is_canonical(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
-  const auto address = parse_address(args[0].as_text());
+  const auto address = parse_plain(args[0].as_text());
   if (!address) return evaluation.error("the text is no IP address");
   return Value::of_bool(address_text(address->bytes, address->v6) == args[0].as_text());
 }
@@ -175,7 +164,7 @@ Value contains_ip(Evaluation& evaluation, const Value* args, std::size_t) {
     return Value::of_bool(in_range(*range, address->bytes, address->v6));
   }
   if (args[1].kind != Kind::kString) return evaluation.no_overload();
-  const auto address = parse_address(args[1].as_text());
+  const auto address = parse_plain(args[1].as_text());
   if (!address) return evaluation.error("the text is no IP address");
   return Value::of_bool(in_range(*range, address->bytes, address->v6));
 }
@@ -206,6 +195,13 @@ Value masked(Evaluation& evaluation, const Value* args, std::size_t) {
   return wrap_cidr(evaluation, mask(range->bytes, range->prefix), range->v6, range->prefix);
 }
 
+/// True when no bit behind the prefix is set.
+Value is_mask(Evaluation& evaluation, const Value* args, std::size_t) {
+  const Cidr* range = as_cidr(args[0]);
+  if (range == nullptr) return evaluation.no_overload();
+  return Value::of_bool(mask(range->bytes, range->prefix) == range->bytes);
+}
+
 Value prefix_length(Evaluation& evaluation, const Value* args, std::size_t) {
   const Cidr* range = as_cidr(args[0]);
   return range == nullptr ? evaluation.no_overload() : Value::of_int(range->prefix);
@@ -227,6 +223,7 @@ constexpr FunctionEntry kFunctions[] = {
     {"containsCIDR", true, contains_cidr, "net.CIDR, net.CIDR -> bool; net.CIDR, string -> bool"},
     {"ip", true, cidr_ip, "net.CIDR -> net.IP"},
     {"masked", true, masked, "net.CIDR -> net.CIDR"},
+    {"isMask", true, is_mask, "net.CIDR -> bool"},
     {"prefixLength", true, prefix_length, "net.CIDR -> int"},
 };
 
@@ -258,6 +255,21 @@ std::string address_text(const std::array<std::uint8_t, 16>& bytes, bool v6) {
     text += fmt::format("{:x}", groups[n]);
   }
   return text;
+}
+
+std::optional<Address> parse_address(std::string_view text) {
+  const std::string copy(text);
+  Address address;
+  if (text.find('\0') != std::string_view::npos) return std::nullopt;
+  if (inet_pton(AF_INET, copy.c_str(), address.bytes.data()) == 1) return address;
+  if (inet_pton(AF_INET6, copy.c_str(), address.bytes.data()) != 1) return std::nullopt;
+  address.v6 = true;
+  return address;
+}
+
+bool is_mapped(const Address& address) {
+  constexpr Bytes kMapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  return address.v6 && std::equal(kMapped.begin(), kMapped.begin() + 12, address.bytes.begin());
 }
 
 std::span<const FunctionEntry> network_functions() {

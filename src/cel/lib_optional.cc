@@ -34,8 +34,6 @@ bool is_zero(const Value& value) {
       return value.i == 0 && value.count == 0;
     case Kind::kTimestamp:
       return value.i == -62135596800 && value.count == 0;
-    case Kind::kOptional:
-      return value.held == nullptr;
     default:
       return false;
   }

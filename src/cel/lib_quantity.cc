@@ -114,6 +114,10 @@ std::optional<Quantity> parse_quantity(std::string_view text) {
   quantity.kind = OpaqueKind::kQuantity;
   quantity.style = suffix->style;
   quantity.nanos = scale(mantissa, power, rest);
+  // Quantities with a binary suffix are never larger.
+  if (suffix->style == Quantity::Style::kBinary) {
+    quantity.nanos = std::min(quantity.nanos, Int128{INT64_MAX} * kNano);
+  }
   if (negative) quantity.nanos = -quantity.nanos;
   return quantity;
 }
@@ -175,8 +179,8 @@ Value combine(Evaluation& evaluation, const Value* args, std::size_t) {
   Quantity result = *a;
   result.nanos += kSign * (b != nullptr ? b->nanos : Int128{args[1].i} * kNano);
   result.nanos = std::clamp(result.nanos, -kMaxNanos, kMaxNanos);
-  // The sum of zero and a quantity takes the style of the quantity.
-  if (a->nanos == 0 && b != nullptr) result.style = b->style;
+  // The sum of zero and a quantity takes the style of the quantity; an int counts as 1e0.
+  if (a->nanos == 0) result.style = b != nullptr ? b->style : Quantity::Style::kExponent;
   return wrap(evaluation, result);
 }
 
@@ -242,6 +246,7 @@ std::string quantity_text(const Quantity& quantity) {
   if (quantity.style != Quantity::Style::kExponent) {
     return sign + number_text(value) + std::string(kDecimal[step]);
   }
+  for (; value % 1000 == 0; ++step) value /= 1000;
   const int power = static_cast<int>(step) * 3 - 9;
   return sign + number_text(value) + (power == 0 ? "" : fmt::format("e{}", power));
 }

@@ -152,6 +152,8 @@ Value replace(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (args[2].kind != Kind::kString || (count == 4 && args[3].kind != Kind::kInt)) {
     return evaluation.no_overload();
   }
+  const bool texts = args[0].kind == Kind::kString && args[1].kind == Kind::kString;
+  if (texts && count == 4 && args[3].i == 0) return args[0];
   const auto search = prepare(evaluation, args[0], args[1]);
   if (search.regex == nullptr) return search.error;
   const auto text = args[0].as_text();
@@ -160,7 +162,6 @@ Value replace(Evaluation& evaluation, const Value* args, std::size_t count) {
   std::string out;
   std::size_t copied = 0;
   bool fine = true;
-  if (left == 0) return args[0];
   for_each_match(*search.regex, text, groups + 1,
                  [&](const auto& found, std::size_t begin, std::size_t end) {
                    out += text.substr(copied, begin - copied);

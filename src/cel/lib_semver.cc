@@ -40,17 +40,40 @@ bool valid_identifiers(std::string_view text, bool leading_zeros) {
   });
 }
 
-bool read_number(std::string_view part, bool lenient, std::uint64_t& out) {
-  if (part.empty() || !numeric(part)) return false;
-  if (!lenient && part.size() > 1 && part[0] == '0') return false;
+bool read_number(std::string_view part, std::uint64_t& out) {
+  if (part.empty() || !numeric(part) || (part.size() > 1 && part[0] == '0')) return false;
   return std::from_chars(part.data(), part.data() + part.size(), out).ec == std::errc{};
 }
 
-/// `lenient`: a leading 'v', missing minor and patch numbers and leading zeros are taken.
-std::optional<Semver> parse_semver(std::string_view text, bool lenient) {
+/// "v01.2" as "1.2.0": without a leading 'v' and leading zeros, missing numbers as 0. What follows
+/// the numbers is taken only behind three of them.
+std::optional<std::string> normalized(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
+  std::string out;
+  int count = 0;
+  while (true) {
+    const auto dot = count == 2 ? std::string_view::npos : text.find('.');
+    const auto part = text.substr(0, dot);
+    ++count;
+    if (part.size() > 1) {
+      const auto digits = part.substr(std::min(part.find_first_not_of('0'), part.size()));
+      if (digits.empty() || !is_digit(digits[0])) out += '0';
+      out += digits;
+    } else {
+      out += part;
+    }
+    if (dot == std::string_view::npos) break;
+    out += '.';
+    text.remove_prefix(dot + 1);
+  }
+  if (count < 3 && out.find_first_of("+-") != std::string::npos) return std::nullopt;
+  for (; count < 3; ++count) out += ".0";
+  return out;
+}
+
+std::optional<Semver> parse_semver(std::string_view text) {
   Semver version;
   version.kind = OpaqueKind::kSemver;
-  if (lenient && text.starts_with('v')) text.remove_prefix(1);
   if (const auto plus = text.find('+'); plus != std::string_view::npos) {
     version.build = text.substr(plus + 1);
     text = text.substr(0, plus);
@@ -64,9 +87,9 @@ std::optional<Semver> parse_semver(std::string_view text, bool lenient) {
   std::uint64_t* const numbers[] = {&version.major_number, &version.minor_number, &version.patch};
   std::size_t count = 0;
   const bool fine = each_part(text, [&](std::string_view part) {
-    return count < 3 && read_number(part, lenient, *numbers[count++]);
+    return count < 3 && read_number(part, *numbers[count++]);
   });
-  if (!fine || (count < 3 && !lenient)) return std::nullopt;
+  if (!fine || count < 3) return std::nullopt;
   return version;
 }
 
@@ -98,15 +121,21 @@ int compare_prerelease(std::string_view a, std::string_view b) {
   }
 }
 
-std::optional<Semver> parse_args(const Value* args, std::size_t count, bool& fits) {
+std::optional<Semver> parse_args(Evaluation& evaluation, const Value* args, std::size_t count,
+                                 bool& fits) {
   fits = args[0].kind == Kind::kString && (count == 1 || args[1].kind == Kind::kBool);
   if (!fits) return std::nullopt;
-  return parse_semver(args[0].as_text(), count == 2 && args[1].boolean);
+  if (count == 1 || !args[1].boolean) return parse_semver(args[0].as_text());
+  const auto text = normalized(args[0].as_text());
+  if (!text) return std::nullopt;
+  // The parts of the version are borrowed from the text.
+  const Value kept = evaluation.string(*text);
+  return kept.is_error() ? std::nullopt : parse_semver(kept.as_text());
 }
 
 Value semver(Evaluation& evaluation, const Value* args, std::size_t count) {
   bool fits = false;
-  const auto version = parse_args(args, count, fits);
+  const auto version = parse_args(evaluation, args, count, fits);
   if (!fits) return evaluation.no_overload();
   if (!version) return evaluation.error("the text is no semantic version");
   const auto* kept = evaluation.arena().make<Semver>(*version);
@@ -115,7 +144,7 @@ Value semver(Evaluation& evaluation, const Value* args, std::size_t count) {
 
 Value is_semver(Evaluation& evaluation, const Value* args, std::size_t count) {
   bool fits = false;
-  const auto version = parse_args(args, count, fits);
+  const auto version = parse_args(evaluation, args, count, fits);
   return fits ? Value::of_bool(version.has_value()) : evaluation.no_overload();
 }
 

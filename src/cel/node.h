@@ -39,7 +39,7 @@ using NodePtr = std::unique_ptr<Node>;
 
 // Select, has() and index on values of every kind; used by nodes and by the path node.
 Value select_field(Evaluation& evaluation, const Value& operand, std::string_view field);
-bool has_field(const Value& operand, std::string_view field);
+Value has_field(Evaluation& evaluation, const Value& operand, std::string_view field);
 Value select_optional(Evaluation& evaluation, const Value& operand, std::string_view field);
 /// `name_key`: the key is a constant of the expression and may stand in an error message.
 Value index_value(Evaluation& evaluation, const Value& operand, const Value& key, bool name_key);

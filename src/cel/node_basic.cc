@@ -68,7 +68,7 @@ class SelectNode final : public Node {
     evaluation.charge(1);
     const Value operand = operand_->eval(evaluation);
     if (operand.is_error()) return operand;
-    if (mode_ == SelectMode::kHas) return Value::of_bool(has_field(operand, field_));
+    if (mode_ == SelectMode::kHas) return placed(has_field(evaluation, operand, field_));
     return placed(evaluation.readable(mode_ == SelectMode::kOptional
                                           ? select_optional(evaluation, operand, field_)
                                           : select_field(evaluation, operand, field_)));
@@ -112,7 +112,7 @@ class PathNode final : public Node {
         return at;
       }
     }
-    return has_ ? Value::of_bool(has_field(at, steps_[n].field)) : evaluation.readable(at);
+    return has_ ? placed(has_field(evaluation, at, steps_[n].field)) : evaluation.readable(at);
   }
 
  private:

@@ -13,21 +13,21 @@ namespace kollect::cel {
 
 __extension__ using Int128 = __int128;
 
-/// An exact number of billionths, kept with the style of its suffix for printing. At most 2^63-1
-/// whole units.
+/// An exact number of billionths, kept with the style of its suffix for printing. At most some
+/// 9.2e27 whole units.
 struct Quantity : Opaque {
   enum class Style : std::uint8_t { kDecimal, kBinary, kExponent };
   Int128 nanos = 0;
   Style style = Style::kDecimal;
 };
 
-/// Parts of a parsed URL; the texts live as long as the text it was read from.
+/// Parts of a parsed URL; the texts live in the arena.
 struct Url : Opaque {
-  std::string_view text;
-  std::string_view scheme;
-  std::string_view host;  ///< with port
-  std::string_view path;  ///< as written
-  std::string_view query;
+  std::string_view text;    ///< normal form
+  std::string_view scheme;  ///< lower case
+  std::string_view host;    ///< with port, escapes decoded
+  std::string_view path;    ///< escaped
+  std::string_view query;   ///< as written
 };
 
 struct IpAddress : Opaque {
@@ -62,6 +62,8 @@ std::string opaque_text(const Opaque& value);
 std::string quantity_text(const Quantity& quantity);
 std::string address_text(const std::array<std::uint8_t, 16>& bytes, bool v6);
 std::string semver_text(const Semver& version);
+/// True for an absolute URI or an absolute path (RFC 3986).
+bool is_uri(std::string_view text);
 int compare_semver(const Semver& a, const Semver& b);
 std::string_view format_name(const NamedFormat& format);
 

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "cel/functions.h"
 #include "cel/node_factory.h"
+#include "cel/types.h"
 
 namespace kollect::cel {
 
@@ -32,6 +34,21 @@ Found find_function(std::string_view name, bool member, std::size_t args) {
     }
   }
   return found;
+}
+
+/// The zero of the type that the checker found for a sum; none for int and for what is not known.
+NodePtr typed_zero(const Expr& expr) {
+  if (expr.type == nullptr) return nullptr;
+  switch (expr.type->kind) {
+    case TypeKind::kUint:
+      return make_constant(expr.position, Value::of_uint(0));
+    case TypeKind::kDouble:
+      return make_constant(expr.position, Value::of_double(0));
+    case TypeKind::kDuration:
+      return make_constant(expr.position, Value::of_time(Kind::kDuration, 0, 0));
+    default:
+      return nullptr;
+  }
 }
 
 }  // namespace
@@ -140,6 +157,9 @@ NodePtr Planner::build_call(const Expr& expr) {
         return make_matches(expr.position, std::move(args[0]), std::move(regex));
       }
     }
+  }
+  if (expr.name == "sum" && args.size() == 1) {
+    if (NodePtr zero = typed_zero(expr)) args.push_back(std::move(zero));
   }
   if (!constant) prepare(function->name, args);
   return fold(

@@ -112,6 +112,7 @@ TEST(CelTime, PartsOfTimestamps) {
       {"timestamp('2026-02-03T04:05:06.789Z').getSeconds()", "6"},
       {"timestamp('2026-02-03T04:05:06.789Z').getMilliseconds()", "789"},
       {"timestamp('2026-02-03T23:05:06Z').getHours('+02:00')", "1"},
+      {"timestamp('2026-02-03T23:05:06Z').getHours('Z')", "error"},
       {"timestamp('2026-02-03T23:05:06Z').getDate('02:00')", "4"},
       {"timestamp('2026-02-03T04:05:06Z').getMinutes('-09:30')", "35"},
       {"timestamp('1969-12-31T23:59:59.9Z').getSeconds()", "59"},

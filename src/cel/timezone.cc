@@ -90,7 +90,7 @@ std::optional<std::int32_t> parse_offset(std::string_view text) {
 }
 
 std::unique_ptr<TimeZone> TimeZone::find(std::string_view name) {
-  if (name.empty() || name == "UTC" || name == "Z") return std::make_unique<TimeZone>();
+  if (name.empty() || name == "UTC") return std::make_unique<TimeZone>();
   if (const auto offset = parse_offset(name)) {
     auto zone = std::make_unique<TimeZone>();
     zone->before_ = zone->standard_ = *offset;

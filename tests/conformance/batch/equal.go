@@ -116,3 +116,25 @@ func (a Answer) Show() string {
 	}
 	return Show(a.Value)
 }
+
+// EqualInAnyOrder compares two lists as bags.
+func EqualInAnyOrder(a, b *expr.Value) bool {
+	left, right := a.GetListValue().GetValues(), b.GetListValue().GetValues()
+	if a.GetListValue() == nil || b.GetListValue() == nil || len(left) != len(right) {
+		return false
+	}
+	taken := make([]bool, len(right))
+	for _, x := range left {
+		found := false
+		for n, y := range right {
+			if !taken[n] && Equal(x, y, true) {
+				taken[n], found = true, true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
