@@ -11,17 +11,7 @@ namespace {
 
 /// The server's words on an error; what is longer is no use.
 constexpr std::size_t kMostErrorText = 64U << 10U;
-/// A quiet stream keeps no more than this for the next event.
-constexpr std::size_t kKeptBuffer = 16U << 10U;
 constexpr std::size_t kReadBuffer = 16U << 10U;
-
-bool is_blank(std::string_view line) {
-  return line.find_first_not_of(" \r\t") == std::string_view::npos;
-}
-
-void give_memory_back(std::string& text) {
-  if (text.empty() && text.capacity() > kKeptBuffer) std::string().swap(text);
-}
 
 }  // namespace
 
@@ -81,39 +71,12 @@ base::SteadyTime WatchStream::last_byte() const {
   return base::SteadyTime(base::Duration(shared_->last_byte.load()));
 }
 
-std::optional<std::string_view> WatchStream::take_line() {
-  while (true) {
-    const char* begin = buffer_.data() + at_ + scanned_;
-    const std::size_t size = buffer_.size() - at_ - scanned_;
-    const void* found = size == 0 ? nullptr : std::memchr(begin, '\n', size);
-    if (found == nullptr) {
-      scanned_ += size;
-      return std::nullopt;
-    }
-    const auto end = static_cast<std::size_t>(static_cast<const char*>(found) - buffer_.data());
-    const std::string_view line = std::string_view(buffer_).substr(at_, end - at_);
-    at_ = end + 1;
-    scanned_ = 0;
-    given_ += line.size() + 1;
-    if (!is_blank(line)) return line;
-  }
-}
-
-void WatchStream::settle(std::size_t handled) {
-  const std::size_t left = shared_->queued -= handled;
+void WatchStream::settle() {
+  const std::size_t handled = held_ - buffer_.left();
+  held_ = buffer_.left();
+  const std::size_t queued = shared_->queued -= handled;
   // Not before there is good room: to hold up and let go for every line would be slow.
-  if (left <= limits_.queue_bytes / 2) shared_->flow->resume();
-}
-
-void WatchStream::refill() {
-  buffer_.erase(0, std::exchange(at_, 0));
-  if (buffer_.empty()) {
-    buffer_.swap(shared_->arrived);
-  } else {
-    buffer_.append(shared_->arrived);
-    shared_->arrived.clear();
-  }
-  give_memory_back(shared_->arrived);
+  if (queued <= limits_.queue_bytes / 2) shared_->flow->resume();
 }
 
 void WatchStream::wait_for_more(std::unique_lock<std::mutex>& lock) {
@@ -121,8 +84,7 @@ void WatchStream::wait_for_more(std::unique_lock<std::mutex>& lock) {
     return !shared_->arrived.empty() || shared_->answer || (shared_->head && !head_given_);
   };
   if (ready()) return;
-  buffer_.erase(0, std::exchange(at_, 0));
-  give_memory_back(buffer_);
+  buffer_.shrink();
   // A line longer than the queue must get its end.
   shared_->flow->resume();
   shared_->changed.wait(lock, ready);
@@ -130,9 +92,7 @@ void WatchStream::wait_for_more(std::unique_lock<std::mutex>& lock) {
 
 WatchStream::Item WatchStream::take_rest() {
   const bool whole = shared_->answer->has_value() && (*shared_->answer)->status == 200;
-  const std::string_view rest = std::string_view(buffer_).substr(at_);
-  at_ = buffer_.size();
-  scanned_ = 0;
+  const std::string_view rest = buffer_.take_rest();
   if (!whole || is_blank(rest)) return {};
   return {.what = What::kLine, .line = rest};
 }
@@ -142,26 +102,29 @@ WatchStream::Item WatchStream::end_too_long() {
   std::unique_lock lock(shared_->mutex);
   shared_->changed.wait(lock, [this] { return shared_->answer.has_value(); });
   shared_->arrived.clear();
-  buffer_.clear();
-  at_ = scanned_ = 0;
+  (void)buffer_.take_rest();
   shared_->answer = base::retryable(
       fmt::format("a line is longer than {} bytes", limits_.line_bytes), "too-large");
   return {};
 }
 
 WatchStream::Item WatchStream::next() {
-  settle(std::exchange(given_, 0));
+  // The line that was given last is handled.
+  settle();
   while (true) {
-    const auto line = take_line();
+    const auto line = buffer_.next();
     // The same whether or not its end has come already.
-    if ((line ? line->size() : buffer_.size() - at_) > limits_.line_bytes) return end_too_long();
+    if ((line ? line->size() : buffer_.left()) > limits_.line_bytes) return end_too_long();
     if (line) return {.what = What::kLine, .line = *line};
+    settle();
     std::unique_lock lock(shared_->mutex);
     wait_for_more(lock);
     if (shared_->head && !std::exchange(head_given_, true))
       return {.what = What::kHead, .line = {}};
     if (shared_->arrived.empty()) return take_rest();
-    refill();
+    buffer_.add(shared_->arrived);
+    held_ = buffer_.left();
+    give_memory_back(shared_->arrived);
   }
 }
 

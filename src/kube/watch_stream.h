@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "http/client.h"
+#include "kube/line_buffer.h"
 
 namespace kollect::kube {
 
@@ -78,20 +79,16 @@ class WatchStream {
     std::atomic<std::uint64_t> bytes = 0;
   };
 
-  std::optional<std::string_view> take_line();
   Item take_rest();
   Item end_too_long();
-  void settle(std::size_t handled);
+  void settle();
   void wait_for_more(std::unique_lock<std::mutex>& lock);
-  void refill();
 
   const Limits limits_;
   std::stop_source stop_;
   std::shared_ptr<Shared> shared_;
-  std::string buffer_;
-  std::size_t at_ = 0;       ///< begin of the first line that was not given
-  std::size_t scanned_ = 0;  ///< bytes behind at_ that hold no line break
-  std::size_t given_ = 0;    ///< of the line that is being handled, in `queued`
+  LineBuffer buffer_;
+  std::size_t held_ = 0;  ///< bytes that were in the buffer when settle() last looked
   bool head_given_ = false;
 };
 
