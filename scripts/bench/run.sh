@@ -9,5 +9,7 @@ for program in "$BUILD"/bench/*_bench; do
   echo "== $(basename "$program")"
   "$program" --benchmark_min_time=0.3
 done
+echo "== expressions beside the evaluator of the language's authors"
+python3 "$HERE/cel_bench.py" "$BUILD"
 echo "== collect against a raw list, $OBJECTS Deployments"
 python3 "$HERE/collect_bench.py" "$BUILD/kollect" --objects "$OBJECTS"
