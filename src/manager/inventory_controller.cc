@@ -159,6 +159,8 @@ struct InventoryController::Pass {
   exporter::InventoryStatus status;
   StatusDraft draft;
   bool wrote_partially = false;
+  std::map<std::string, std::uint64_t> seen =
+      {};  ///< exports that this status tells of, by binding
 };
 
 base::Result<std::optional<base::Duration>> InventoryController::reconcile(
@@ -218,6 +220,11 @@ base::Result<std::optional<base::Duration>> InventoryController::live(const base
   if (!pass.plan.suspended) KL_TRY(clean_dropped(context, pass));
   describe(context, pass);
   KL_TRY(write_status(context, subject, pass.draft));
+  {
+    // Only now: what a refused write would have told is told by the next one.
+    const std::scoped_lock lock(mutex_);
+    seen_exports_[subject.key] = std::move(pass.seen);
+  }
   std::optional<base::Duration> next;
   const auto sooner = [&](base::Duration wait) { next = next ? std::min(*next, wait) : wait; };
   if (std::ranges::any_of(pass.refs, [](const Ref& ref) { return !ref.sink.has_value(); })) {
@@ -309,7 +316,8 @@ void InventoryController::describe_sinks(Pass& pass) {
         ref.sink && it != pass.status.bindings.end() ? &*it : nullptr;
     const bool fresh = binding != nullptr && binding->last_export && binding->writes > seen[name];
     if (binding != nullptr) seen[name] = binding->writes;
-    if (fresh) {
+    const bool untold = old == nullptr || old->find("lastChecksum") == nullptr;
+    if (binding != nullptr && binding->last_write && (fresh || untold)) {
       entry.set("lastChecksum", binding->last_checksum);
       const std::string time = base::format_rfc3339_seconds(*binding->last_write);
       entry.set("lastExportTime", time);
@@ -334,8 +342,7 @@ void InventoryController::describe_sinks(Pass& pass) {
   pass.wrote_partially = wrote > 0 && wrote < fine;
   pass.draft.set_field("sinkExports", entries.empty() ? Value() : Value(std::move(entries)));
   if (!newest.empty()) pass.draft.set_field("lastExportTime", newest);
-  const std::scoped_lock lock(mutex_);
-  seen_exports_[pass.subject.key] = std::move(seen);
+  pass.seen = std::move(seen);
 }
 
 base::Result<> InventoryController::clean_dropped(const base::Context& context, const Pass& pass) {

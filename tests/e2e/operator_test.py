@@ -211,6 +211,7 @@ class TeamOperator(Scenario):
         until("rows in the table", lambda: self.rows("shop") == {"a": "1", "b": "2"})
         until("files in the repository", lambda: any("/a.yaml" in f for f in self.files(repo)))
         until("a good inventory", lambda: self.conditions("kollectinventory", "shop", "all").get("Ready") == "True/Exported")
+        until("both sinks told of", lambda: sum("lastChecksum" in e for e in self.status("kollectinventory", "shop", "all").get("sinkExports", [])) == 2)
         until("a good target", lambda: self.conditions("kollecttarget", "shop", "maps").get("Ready") == "True/Collecting")
         status = self.status("kollectinventory", "shop", "all")
         self.assertEqual(sorted(e["name"] for e in status["sinkExports"]), ["database/pg", "snapshot/git"])
