@@ -1,6 +1,7 @@
 // `kollect cel`: one expression, or batches of them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/files.h"
@@ -33,9 +34,39 @@ int run_batch(const Invocation& invocation) {
   return kExitOk;
 }
 
-base::Result<std::string> evaluate(const std::string& expression, const std::string& object_file) {
+/// `--var NAME=JSON`.
+struct Variable {
+  std::string name;
+  base::json::Document value;
+};
+
+base::Result<Variable> read_variable(const std::string& text) {
+  const auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    return base::configuration(fmt::format("--var {}: give NAME=JSON", text));
+  }
+  Variable variable{.name = text.substr(0, equals), .value = {}};
+  auto document = base::json::Document::parse(text.substr(equals + 1));
+  if (!document) {
+    return document.error().with_prefix(
+        fmt::format("--var {}: the value is not JSON (a text needs quotes)", variable.name));
+  }
+  variable.value = std::move(*document);
+  return variable;
+}
+
+base::Result<std::string> evaluate(const std::string& expression, const std::string& object_file,
+                                   const std::vector<std::string>& variables) {
   cel::Environment environment;
-  environment.variables = {{.name = "object", .type = "dyn"}};
+  std::vector<Variable> given;
+  for (const std::string& text : variables) {
+    KL_ASSIGN(Variable variable, read_variable(text));
+    environment.variables.push_back({.name = variable.name, .type = "dyn"});
+    given.push_back(std::move(variable));
+  }
+  if (std::ranges::find(given, "object", &Variable::name) == given.end()) {
+    environment.variables.push_back({.name = "object", .type = "dyn"});
+  }
   auto program = cel::Program::compile(expression, environment);
   if (!program) return base::configuration(program.error().message);
   base::json::Value object;
@@ -44,7 +75,14 @@ base::Result<std::string> evaluate(const std::string& expression, const std::str
     KL_ASSIGN(object, base::yaml::read_one(text));
   }
   const auto document = base::json::Document::from_value(object);
-  auto outcome = program->evaluate({{.name = "object", .value = document.root()}});
+  std::vector<cel::Binding> bindings = {{.name = "object", .value = document.root()}};
+  for (const Variable& variable : given) {
+    if (variable.name == "object") bindings.clear();
+  }
+  for (const Variable& variable : given) {
+    bindings.push_back({.name = variable.name, .value = variable.value.root()});
+  }
+  auto outcome = program->evaluate(bindings);
   if (!outcome) return base::terminal(outcome.error().message);
   return outcome->value ? base::json::compact(*outcome->value) : std::string();
 }
@@ -54,10 +92,12 @@ base::Result<std::string> evaluate(const std::string& expression, const std::str
 int run_cel_command(const Invocation& invocation, const std::vector<std::string>& args) {
   std::string expression;
   std::string object_file;
+  std::vector<std::string> variables;
   bool batch = false;
   CLI::App app("Evaluates a CEL expression and prints its value as JSON.", "cel");
   app.add_option("expression", expression, "Expression, without the prefix cel:");
   cli::add_flag_value(app, "--object", object_file, "YAML or JSON file that `object` stands for");
+  cli::add_flag_list(app, "--var", variables, "NAME=JSON: a variable (repeatable)");
   app.add_flag("--batch", batch,
                "Expressions from stdin, a JSON object per line; an answer per line on stdout");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
@@ -67,7 +107,7 @@ int run_cel_command(const Invocation& invocation, const std::vector<std::string>
     return kExitFailed;
   }
   if (batch) return invocation.exit_code(run_batch(invocation));
-  const auto value = evaluate(expression, object_file);
+  const auto value = evaluate(expression, object_file, variables);
   if (!value) {
     fmt::print(invocation.err, "{} cel: {}\n", invocation.program, value.error().message);
     return value.error().kind == base::ErrorKind::kTerminal ? kExitPartial : kExitFailed;

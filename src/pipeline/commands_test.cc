@@ -83,6 +83,17 @@ TEST(Commands, Cel) {
   EXPECT_EQ(
       program.run({"cel", "object.spec.replicas * 2", "--object", program.path("object.yaml")}).out,
       "4\n");
+  EXPECT_EQ(
+      program.run({"cel", "x.filter(n, n > limit)", "--var", "x=[1, 5, 9]", "--var", "limit=4"})
+          .out,
+      "[5,9]\n");
+  EXPECT_EQ(
+      program.run({"cel", "object.a + b", "--var", "object={\"a\": \"x\"}", "--var", "b=\"y\""})
+          .out,
+      "\"xy\"\n");
+  EXPECT_EQ(program.run({"cel", "x", "--var", "x=[1,5]"}).out, "[1,5]\n");
+  EXPECT_EQ(program.run({"cel", "x", "--var", "x=plain"}).code, 2);
+  EXPECT_EQ(program.run({"cel", "x", "--var", "x"}).code, 2);
   EXPECT_EQ(program.run({"cel", "1 +"}).code, 2);
   EXPECT_EQ(program.run({"cel", "1 / 0"}).code, 1);
   EXPECT_EQ(program.run({"cel"}).code, 2);
