@@ -62,7 +62,7 @@ const std::set<std::string>& options_of(const std::string& type) {
        {"storageClass", "kmsKeyName", "createBucket", "location", "project", "retainGenerations"}},
       {"postgres",
        {"statement_timeout", "lock_timeout", "application_name", "sslmode", "createSchema",
-        "pool_max"}},
+        "pool_max", "history"}},
       {"mongodb", {"writeConcern", "appName"}},
       {"bigquery", {"partitionExpirationDays", "maximumBytesBilled"}},
       {"kafka",
