@@ -61,6 +61,20 @@ TEST(CelLimits, MemoryEndsGrowth) {
   EXPECT_TRUE(show("'%1000000f'.format([1])").starts_with("eval: "));
 }
 
+TEST(CelLimits, PatternsThatAreCatastrophicElsewhereAreNot) {
+  const std::string many(50'000, 'a');
+  for (const std::string pattern :
+       {"(a+)+$", "(a|aa)+$", "^(a|a?)+$", "(.*a){12}$", "^(([a-z])+.)+[A-Z]([a-z])+$"}) {
+    const std::string object = R"({"s":")" + many + "!\"}";
+    EXPECT_EQ(show("object.s.matches('" + pattern + "')", true, object), "false") << pattern;
+    EXPECT_EQ(show("object.s.find('" + pattern + "')", true, object), "''") << pattern;
+  }
+  EXPECT_TRUE(show("'a'.matches('((((a{100}){100}){100}){100}){100}')").starts_with("eval: "));
+  EXPECT_TRUE(show("'a'.matches('a{1001}')").starts_with("eval: "));
+  EXPECT_TRUE(show("'a'.matches('(?=a)')").starts_with("eval: "));
+  EXPECT_TRUE(show("'aa'.matches('(a)\\\\1')").starts_with("eval: "));
+}
+
 TEST(CelLimits, LimitsAreNotAbsorbed) {
   EXPECT_TRUE(show("lists.range(2000000).size() == 1 || true").starts_with("limit: "));
   EXPECT_TRUE(show("lists.range(2000000).size() == 1 && false").starts_with("limit: "));

@@ -208,6 +208,10 @@ TEST(CelSyntax, LengthIsLimited) {
             "parse: the expression is longer than 100000 characters");
   EXPECT_EQ(show("size('" + repeat("\u00e9", 99000) + "')"), "99000");
   EXPECT_TRUE(show(repeat("a", 1 << 20)).starts_with("parse: "));
+  EXPECT_TRUE(show(repeat("[1, 2, 3] + ", 1 << 17) + "[]").starts_with("parse: "));
+  EXPECT_TRUE(show(repeat("'\u65e5'+", 1 << 19) + "''").starts_with("parse: "));
+  EXPECT_TRUE(show("[" + repeat("1,", 49'000) + "].size()").starts_with("49000"));
+  EXPECT_TRUE(show(repeat("{'a':", 20'000) + "1" + repeat("}", 20'000)).starts_with("parse: "));
   EXPECT_EQ(show("'\xff'"), "parse: the expression is not valid UTF-8");
 }
 

@@ -91,6 +91,28 @@ TEST_F(ExtractCommand, CompileErrorsComePerObject) {
   EXPECT_NE(out_.find("did you mean $.metadata.name?"), std::string::npos) << out_;
 }
 
+TEST_F(ExtractCommand, ErrorsOfExpressionsNameLineAndColumn) {
+  ExtractOptions options;
+  options.explain = true;
+  options.inputs = {"-"};
+  const auto* object = "{kind: X, metadata: {name: n}, spec: {replicas: 2}}";
+  options.profile_spec = write("spec.yaml", R"(attributes:
+  - {name: fine, path: "cel:object.spec.replicas + 1"}
+  - {name: may, path: "cel:object.status.x", optional: true}
+  - {name: bad, path: "cel:object.spec.replicas +\n  object.spec.replikas"}
+)");
+  EXPECT_EQ(run(options, object), 1);
+  EXPECT_NE(out_.find("no such key: 'replikas' (line 2, column 15)"), std::string::npos) << out_;
+  EXPECT_NE(out_.find(R"("attribute":"may","yield":"error")"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("no such key: 'status' (line 1, column 8)"), std::string::npos) << out_;
+  options.profile_spec = write("spec.yaml", "attributes: [{name: v, path: 'cel:objekt.spec'}]\n");
+  EXPECT_EQ(run(options, object), 1);
+  EXPECT_NE(out_.find("there is no variable 'objekt', did you mean 'object'? (line 1, column 1)"
+                      "\\n | objekt.spec\\n | ^"),
+            std::string::npos)
+      << out_;
+}
+
 // field-label-keys-with-dots: the hint
 TEST_F(ExtractCommand, HintsAtQuotedKeys) {
   ExtractOptions options;
