@@ -20,6 +20,14 @@ namespace {
 
 constexpr std::string_view kTimestampType = "type.googleapis.com/google.protobuf.Timestamp";
 constexpr std::string_view kDurationType = "type.googleapis.com/google.protobuf.Duration";
+constexpr std::string_view kWellKnown = "type.googleapis.com/google.protobuf.";
+constexpr std::string_view kAnyType = "type.googleapis.com/google.protobuf.Any";
+/// Wrapper messages and the kind of cel.expr.Value with the same JSON form.
+constexpr std::pair<std::string_view, std::string_view> kWrappers[] = {
+    {"BoolValue", "boolValue"},     {"BytesValue", "bytesValue"},   {"DoubleValue", "doubleValue"},
+    {"FloatValue", "doubleValue"},  {"Int32Value", "int64Value"},   {"Int64Value", "int64Value"},
+    {"UInt32Value", "uint64Value"}, {"UInt64Value", "uint64Value"}, {"StringValue", "stringValue"},
+};
 constexpr int kMaxDepth = 200;
 
 /// 64-bit integers stand as strings in protobuf JSON; numbers are taken as well.
@@ -51,8 +59,11 @@ class Reader {
   Value read(json::View view, int depth) {
     if (depth > kMaxDepth || !view.is_object() || view.size() != 1) return wrong();
     const auto member = *view.members().begin();
-    const json::View value = member.value;
-    const std::string_view kind = member.key;
+    return read_kind(member.key, member.value, depth);
+  }
+
+ private:
+  Value read_kind(std::string_view kind, json::View value, int depth) {
     if (kind == "nullValue") return Value::null();
     if (kind == "boolValue" && value.is_bool()) return Value::of_bool(value.as_bool());
     if (kind == "int64Value") {
@@ -72,11 +83,10 @@ class Reader {
     if (kind == "listValue") return read_list(value, depth);
     if (kind == "mapValue") return read_map(value, depth);
     if (kind == "typeValue" && value.is_string()) return Value::of_type(value.as_string());
-    if (kind == "objectValue") return read_object(value);
+    if (kind == "objectValue") return read_object(value, depth);
     return wrong();
   }
 
- private:
   Value wrong() { return evaluation_.error("a binding is no cel.expr.Value"); }
 
   Value read_bytes(std::string_view text) {
@@ -114,11 +124,48 @@ class Reader {
     return builder.value();
   }
 
-  Value read_object(json::View view) {
+  /// A message in an Any: its value when it is a well-known one.
+  Value read_object(json::View view, int depth) {
     const std::string_view type = view.text("@type");
+    const auto value = view.find("value");
     if (type == kTimestampType) return parse_timestamp(evaluation_, view.text("value"));
     if (type == kDurationType) return parse_duration(evaluation_, view.text("value"));
-    return evaluation_.error("messages other than Timestamp and Duration are not supported");
+    if (!type.starts_with(kWellKnown) || !value) return unknown_message();
+    if (type == kAnyType) return depth > kMaxDepth ? wrong() : read_object(*value, depth + 1);
+    const std::string_view name = type.substr(kWellKnown.size());
+    if (name == "Struct" || name == "ListValue" || name == "Value") return read_json(*value, depth);
+    // Wrappers: the JSON form of a number or text tells its type only together with the name.
+    for (const auto& [wrapper, kind] : kWrappers) {
+      if (name == wrapper) return read_kind(kind, *value, depth);
+    }
+    return unknown_message();
+  }
+
+  Value unknown_message() {
+    return evaluation_.error("messages other than the well-known ones are not supported");
+  }
+
+  /// JSON as google.protobuf.Value has it: all numbers are doubles.
+  Value read_json(json::View view, int depth) {
+    if (depth > kMaxDepth) return wrong();
+    if (view.is_number()) return Value::of_double(view.number().as_double());
+    if (view.is_array()) {
+      ListBuilder builder(evaluation_);
+      for (const json::View item : view.items()) {
+        if (!builder.add(read_json(item, depth + 1))) return builder.failed();
+      }
+      return builder.value();
+    }
+    if (view.is_object()) {
+      MapBuilder builder(evaluation_);
+      for (const auto& member : view.members()) {
+        const Value error =
+            builder.add(Value::of_string(member.key), read_json(member.value, depth + 1));
+        if (error.is_error()) return error;
+      }
+      return builder.value();
+    }
+    return Value::of_json(view);
   }
 
   Evaluation& evaluation_;
@@ -176,6 +223,7 @@ bool is_true(json::View request, std::string_view name) {
 Environment make_environment(json::View request) {
   Environment environment;
   environment.container = request.text("container");
+  environment.well_known_messages = true;
   if (const auto functions = request.find("functions")) {
     for (const auto& member : functions->members()) {
       environment.functions.push_back(

@@ -2,10 +2,11 @@
 //
 // In:  {"id", "expr", "container"?, "bindings"?: {name: Value}, "types"?: {name: type}, "check"?:
 // bool} Out: {"id", "value": Value} or {"id", "error": "…", "phase": "parse" | "check" | "eval"}
-// Value is the protobuf-JSON form of cel.expr.Value.
-// For tests of the checker besides: "functions"?: {name: overloads} declares functions that have no
-// implementation, "type"?: true adds the static type to the answer, "evaluate"?: false stops behind
-// the checker, so that {"id", "type"} is left.
+// Value is the protobuf-JSON form of cel.expr.Value. Well-known messages of protobuf (wrappers,
+// Struct, Timestamp, …), in bindings and as literals of an expression, stand for the values that
+// they hold. For tests of the checker besides: "functions"?: {name: overloads} declares functions
+// that have no implementation, "type"?: true adds the static type to the answer, "evaluate"?: false
+// stops behind the checker, so that {"id", "type"} is left.
 #pragma once
 
 #include <string>

@@ -75,6 +75,68 @@ TEST(CelBatch, ReadsEveryKindOfValue) {
   }
 }
 
+TEST(CelBatch, LiteralsOfWellKnownMessagesAreValues) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"google.protobuf.Timestamp{seconds: 1, nanos: 500000000} == "
+       "timestamp('1970-01-01T00:00:01.5Z')",
+       "true"},
+      {"google.protobuf.Timestamp{} == timestamp(0)", "true"},
+      {"google.protobuf.Duration{seconds: -1, nanos: -500000000} == duration('-1.5s')", "true"},
+      {"google.protobuf.Int32Value{value: 5} + 1 == 6", "true"},
+      {"google.protobuf.UInt64Value{} == 0u", "true"},
+      {"google.protobuf.BytesValue{value: b'a'} == b'a'", "true"},
+      {"google.protobuf.FloatValue{value: 0.1} == 0.1", "false"},
+      {"google.protobuf.StringValue{} != null", "true"},
+      {"google.protobuf.Value{} == null", "true"},
+      {"google.protobuf.Value{null_value: google.protobuf.NullValue.NULL_VALUE} == null", "true"},
+      {"google.protobuf.Value{number_value: 1.5} == 1.5", "true"},
+      {"google.protobuf.Struct{fields: {'a': 1.0}}.a == 1.0", "true"},
+      {"google.protobuf.ListValue{values: [1.0, 'a']}[1] == 'a'", "true"},
+      {".google.protobuf.BoolValue{?value: optional.none()} == false", "true"},
+  };
+  for (const auto& [expression, value] : cases) {
+    EXPECT_EQ(answer("\"expr\":\"" + std::string(expression) + "\""),
+              R"({"id":"t","value":{"boolValue":)" + std::string(value) + "}}")
+        << expression;
+  }
+  EXPECT_THAT(answer(R"("expr":"Int64Value{value: 7}","container":"google.protobuf")"),
+              HasSubstr(R"("int64Value":"7")"));
+  for (const std::string_view wrong :
+       {"google.protobuf.Timestamp{nanos: -1}", "google.protobuf.Timestamp{nanos: 1000000000}",
+        "google.protobuf.Timestamp{seconds: 253402300800}",
+        "google.protobuf.Duration{seconds: 1, nanos: -1}",
+        "google.protobuf.Duration{seconds: 315576000001}",
+        "google.protobuf.Duration{nanos: 1000000000}", "google.protobuf.Duration{second: 1}",
+        "google.protobuf.Duration{seconds: 1u}", "google.protobuf.Int32Value{value: 2147483648}",
+        "google.protobuf.UInt32Value{value: 4294967296u}", "google.protobuf.StringValue{value: 1}",
+        "google.protobuf.Value{number_value: 1.0, bool_value: true}", "google.protobuf.Any{}",
+        "google.protobuf.Value{x: 1}", "a.B{}"}) {
+    EXPECT_THAT(answer("\"expr\":\"" + std::string(wrong) + "\""), HasSubstr("\"error\":"))
+        << wrong;
+  }
+}
+
+TEST(CelBatch, WellKnownMessagesAreReadAsValues) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {R"("Int32Value","value":5)", "x == 5"},
+      {R"("UInt64Value","value":"18446744073709551615")", "x == 18446744073709551615u"},
+      {R"("FloatValue","value":"NaN")", "x != x"},
+      {R"("BoolValue","value":true)", "x"},
+      {R"("StringValue","value":"a")", "x == 'a'"},
+      {R"("BytesValue","value":"YQ==")", "x == b'a'"},
+      {R"("Struct","value":{"a":[1,null]})", "x.a == [1.0, null] && type(x.a[0]) == double"},
+      {R"("ListValue","value":["a",true])", "x == ['a', true]"},
+      {R"("Value","value":null)", "x == null"},
+  };
+  for (const auto& [value, expression] : cases) {
+    EXPECT_EQ(
+        answer(R"("bindings":{"x":{"objectValue":{"@type":"type.googleapis.com/google.protobuf.)" +
+               std::string(value.substr(1)) + "}}},\"expr\":\"" + std::string(expression) + "\""),
+        R"({"id":"t","value":{"boolValue":true}})")
+        << value;
+  }
+}
+
 TEST(CelBatch, BadBindingsAreErrors) {
   for (const std::string_view value :
        {"1", "{}", R"({"int64Value":"x"})", R"({"fooValue":1})", R"({"boolValue":"x"})",

@@ -34,6 +34,9 @@ struct Environment {
   std::vector<Declaration> variables;
   std::string container;  ///< name space that short names are resolved in
   bool check = true;      ///< type-check at compile time
+  /// Takes literals of protobuf's well-known messages (google.protobuf.Duration{seconds: 1}) as the
+  /// values that they stand for. For conformance runs; everywhere else they are refused.
+  bool well_known_messages = false;
   std::uint64_t cost_limit =
       1'000'000;  ///< run-time cost units per evaluation (spec: extraction E-11)
   std::size_t max_expression_code_points = 100'000;

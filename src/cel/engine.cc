@@ -106,6 +106,7 @@ std::expected<std::shared_ptr<const Engine>, CompileError> Engine::compile(
                                  .overloads = *std::move(forms)});
   }
   Resolver resolver(engine->variables_, engine->declared_, environment.container, engine->arena_);
+  if (environment.well_known_messages) resolver.take_well_known_messages();
   resolver.resolve(*tree);
   engine->used_ = resolver.used();
   engine->slots_ = resolver.slots();

@@ -133,6 +133,7 @@ Registry::Registry() {
   add(url_functions());
   add(semver_functions());
   add(named_format_functions());
+  add(well_known_functions());
 }
 
 void Registry::add(std::span<const FunctionEntry> entries) {
@@ -158,7 +159,9 @@ std::span<const Overload> Registry::operator_forms(std::string_view name) const 
 
 std::vector<std::string> Registry::names(bool member) const {
   std::vector<std::string> names;
-  for (const auto& [name, functions] : member ? members_ : globals_) names.emplace_back(name);
+  for (const auto& [name, functions] : member ? members_ : globals_) {
+    if (!name.starts_with('@')) names.emplace_back(name);  // those no expression can write
+  }
   std::sort(names.begin(), names.end());
   return names;
 }

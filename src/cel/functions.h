@@ -84,5 +84,6 @@ std::span<const FunctionEntry> network_functions();
 std::span<const FunctionEntry> url_functions();
 std::span<const FunctionEntry> semver_functions();
 std::span<const FunctionEntry> named_format_functions();
+std::span<const FunctionEntry> well_known_functions();
 
 }  // namespace kollect::cel

@@ -45,6 +45,11 @@ bool Resolver::resolve_name(Expr& node, std::string_view name) {
       used_[node.slot] = true;
       return true;
     }
+    if (well_known_messages_ && candidate == "google.protobuf.NullValue.NULL_VALUE") {
+      node.kind = ExprKind::kConstant;
+      node.constant = Value::of_int(0);
+      return true;
+    }
     if (const auto type = type_identifier(candidate); !type.empty()) {
       node.kind = ExprKind::kConstant;
       node.resolution = Resolution::kType;
@@ -130,6 +135,32 @@ void Resolver::resolve_comprehension(Expr& node) {
   locals_.resize(before);
 }
 
+// A literal of a well-known message becomes a call that takes its fields as a map.
+void Resolver::resolve_message(Expr& node) {
+  if (!well_known_messages_) return;
+  const std::string name = node.absolute ? "." + std::string(node.name) : std::string(node.name);
+  for (const auto& candidate : candidates(name)) {
+    const auto functions = Registry::instance().find("@" + candidate, false);
+    if (functions.empty()) continue;
+    Expr* fields = arena_.make<Expr>(node);
+    fields->kind = ExprKind::kMap;
+    for (Element& element : fields->elements) {
+      element.key = arena_.make<Expr>();
+      element.key->position = node.position;
+      element.key->constant = Value::of_string(element.field);
+    }
+    for (const Element& element : fields->elements) resolve(*element.value);
+    Expr** args = arena_.make_array<Expr*>(1);
+    args[0] = fields;
+    node.kind = ExprKind::kCall;
+    node.name = functions[0].name;
+    node.resolution = Resolution::kVariable;
+    node.elements = {};
+    node.args = {args, 1};
+    return;
+  }
+}
+
 void Resolver::resolve(Expr& node) {
   switch (node.kind) {
     case ExprKind::kConstant:
@@ -140,9 +171,11 @@ void Resolver::resolve(Expr& node) {
       return resolve_select(node);
     case ExprKind::kCall:
       return resolve_call(node);
+    case ExprKind::kStruct:
+      resolve_message(node);
+      [[fallthrough]];
     case ExprKind::kList:
     case ExprKind::kMap:
-    case ExprKind::kStruct:
       for (const Element& element : node.elements) {
         if (element.key != nullptr) resolve(*element.key);
         resolve(*element.value);

@@ -23,6 +23,8 @@ class Resolver {
            std::string_view container, Arena& arena)
       : variables_(variables), declared_(declared), container_(container), arena_(arena) {}
 
+  /// Takes literals of well-known messages; before resolve().
+  void take_well_known_messages() { well_known_messages_ = true; }
   void resolve(Expr& node);
   /// Number of slots for locals that an evaluation needs.
   [[nodiscard]] std::size_t slots() const { return slots_; }
@@ -35,6 +37,7 @@ class Resolver {
   void resolve_select(Expr& node);
   void resolve_call(Expr& node);
   void resolve_comprehension(Expr& node);
+  void resolve_message(Expr& node);
   bool resolve_function(Expr& node, std::string_view name);
   [[nodiscard]] bool is_local(std::string_view name) const;
   std::vector<std::string> candidates(std::string_view name) const;
@@ -43,6 +46,7 @@ class Resolver {
   const std::vector<std::string>& variables_;
   std::span<const Function> declared_;
   std::string container_;
+  bool well_known_messages_ = false;
   Arena& arena_;
   std::vector<std::string_view> locals_;
   std::size_t slots_ = 0;

@@ -12,9 +12,11 @@ import (
 	"cel.dev/expr"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	// Values hold these two messages inside an Any.
+	// Values hold these messages inside an Any.
 	_ "google.golang.org/protobuf/types/known/durationpb"
+	_ "google.golang.org/protobuf/types/known/structpb"
 	_ "google.golang.org/protobuf/types/known/timestamppb"
+	_ "google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 // Request is one line for the program.

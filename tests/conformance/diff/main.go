@@ -71,7 +71,7 @@ func run(program string, seed uint64, count int) ([]comparison, error) {
 }
 
 func main() {
-	count := flag.Int("n", 6000, "number of expressions")
+	count := flag.Int("n", 20000, "number of expressions")
 	seed := flag.Uint64("seed", 1, "of the random numbers")
 	verbose := flag.Bool("v", false, "print the explained differences as well")
 	flag.Parse()

@@ -79,6 +79,8 @@ func typeText(t *expr.Type) string {
 		return map[expr.Type_WellKnownType]string{
 			expr.Type_TIMESTAMP: "timestamp", expr.Type_DURATION: "duration", expr.Type_ANY: "any",
 		}[kind.WellKnown]
+	case *expr.Type_Wrapper:
+		return with("wrapper", &expr.Type{TypeKind: &expr.Type_Primitive{Primitive: kind.Wrapper}})
 	case *expr.Type_MessageType:
 		return kind.MessageType
 	case *expr.Type_ListType_:

@@ -19,19 +19,27 @@ import (
 	_ "google.golang.org/protobuf/types/known/wrapperspb"
 )
 
-// The engine has no protobuf messages and no enums. A case is out of scope only when it cannot be said without one:
-// Timestamp and Duration are values of the language and count as such.
+// The engine has no protobuf messages and no enums. A case is out of scope only when it cannot be said without one. The
+// well-known messages that stand for values of the language (Timestamp, Duration, wrappers, Value, Struct, ListValue) count
+// as values.
 const (
 	literalOfMessage  = "the expression makes a message"
-	literalOfTime     = "the expression makes a Timestamp or Duration by a message literal"
 	namesMessage      = "the expression names a message type"
 	namesEnum         = "the expression names a protobuf enum"
 	variableOfMessage = "a variable is a message"
 	resultIsMessage   = "the result is a message or an enum"
 )
 
-func isTime(name string) bool {
-	return name == "google.protobuf.Timestamp" || name == "google.protobuf.Duration"
+func isValue(name string) bool {
+	short, ok := strings.CutPrefix(name, "google.protobuf.")
+	if !ok {
+		return false
+	}
+	switch short {
+	case "Timestamp", "Duration", "Value", "Struct", "ListValue", "Any", "NullValue", "NullValue.NULL_VALUE":
+		return true
+	}
+	return strings.HasSuffix(short, "Value") && !strings.Contains(short, ".")
 }
 
 func reasonOutOfScope(t *test.SimpleTest) string {
@@ -58,11 +66,7 @@ func reasonOutOfScope(t *test.SimpleTest) string {
 func mentionsMessage(t *expr.Type) bool {
 	switch kind := t.GetTypeKind().(type) {
 	case *expr.Type_MessageType:
-		return !isTime(kind.MessageType)
-	case *expr.Type_Wrapper:
-		return true
-	case *expr.Type_WellKnown:
-		return kind.WellKnown == expr.Type_ANY
+		return !isValue(kind.MessageType)
 	case *expr.Type_ListType_:
 		return mentionsMessage(kind.ListType.GetElemType())
 	case *expr.Type_MapType_:
@@ -82,7 +86,7 @@ func holdsMessage(value *expr.Value) bool {
 	case *expr.Value_EnumValue:
 		return true
 	case *expr.Value_ObjectValue:
-		return !isTime(string(kind.ObjectValue.MessageName()))
+		return !isValue(string(kind.ObjectValue.MessageName()))
 	case *expr.Value_TypeValue:
 		return isMessageOrEnum(kind.TypeValue)
 	case *expr.Value_ListValue:
@@ -112,7 +116,7 @@ func find(name string) protoreflect.Descriptor {
 func isMessageOrEnum(name string) bool {
 	switch find(name).(type) {
 	case protoreflect.MessageDescriptor:
-		return !isTime(name)
+		return !isValue(name)
 	case protoreflect.EnumDescriptor:
 		return true
 	}
@@ -145,9 +149,8 @@ func expressionReason(t *test.SimpleTest) string {
 		}
 		switch node.Kind() {
 		case ast.StructKind:
-			reason = literalOfMessage
-			if name, known := resolve(t.GetContainer(), node.AsStruct().TypeName()); known != nil && isTime(name) {
-				reason = literalOfTime
+			if name, _ := resolve(t.GetContainer(), node.AsStruct().TypeName()); !isValue(name) {
+				reason = literalOfMessage
 			}
 		case ast.IdentKind, ast.SelectKind:
 			reason = nameReason(t.GetContainer(), chain(node))
@@ -208,11 +211,13 @@ func nameReason(container, name string) string {
 	full, found := resolve(container, name)
 	switch found.(type) {
 	case protoreflect.MessageDescriptor:
-		if !isTime(full) {
+		if !isValue(full) {
 			return namesMessage
 		}
 	case protoreflect.EnumDescriptor, protoreflect.EnumValueDescriptor:
-		return namesEnum
+		if !isValue(full) {
+			return namesEnum
+		}
 	}
 	return ""
 }
