@@ -115,11 +115,13 @@ TEST_F(ReflectorKube, WhatIsMadeChangedAndRemovedIsSeen) {
     expect_status("PATCH", maps_of(ns, "c"), R"({"data":{"k":"v"}})", 200,
                   "application/merge-patch+json");
     ASSERT_TRUE(seen_.wait([&] { return seen_.objects().at("c") != before; }));
+    // An event is counted after its receiver has it.
+    ASSERT_TRUE(seen_.wait(
+        [&] { return reflector_->status().resource_version == seen_.objects().at("c"); }));
     const auto status = reflector_->status();
     EXPECT_EQ(status.streamed_lists, streamed ? 1U : 0U);
     EXPECT_EQ(status.lists, 1U);
     EXPECT_GE(status.events, 5U);
-    EXPECT_EQ(status.resource_version, seen_.objects().at("c"));
     reflector_.reset();
   }
 }
