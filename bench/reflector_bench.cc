@@ -91,6 +91,12 @@ void stay() {
   while (true) pause();
 }
 
+Reply quiet() {
+  Reply reply = testing::watch_reply({testing::end_mark("1")});
+  reply.more.emplace_back(stay, "");
+  return reply;
+}
+
 /// A watch that changes an object this often.
 Reply flood(const std::string& object, std::size_t events) {
   const std::string line = R"({"type":"MODIFIED","object":)" + object + "}\n";
@@ -106,17 +112,30 @@ Reply flood(const std::string& object, std::size_t events) {
   return reply;
 }
 
-void events(benchmark::State& state, const std::string& object) {
+/// `idle` reflectors of the same client wait beside the busy one.
+void events(benchmark::State& state, const std::string& object, std::size_t idle = 0) {
   constexpr std::size_t kEvents = 50'000;
   const base::SystemClock clock;
   double cpu = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    const ServerProcess server([&](const Received&) { return flood(object, kEvents); }, {});
+    const ServerProcess server(
+        [&](const Received& request) {
+          return request.query("labelSelector").empty() ? flood(object, kEvents) : quiet();
+        },
+        {});
     Client client(std::make_shared<http::Client>(), server.config, {}, nullptr);
     ListGate gate(1);
     Counter counter;
     Reflector reflector(client, pods(), counter, gate, clock, nullptr);
+    std::vector<std::unique_ptr<Reflector>> others;
+    WatchQuery query = pods();
+    query.label_selector = "quiet";
+    for (std::size_t i = 0; i < idle; ++i) {
+      others.push_back(std::make_unique<Reflector>(client, query, counter, gate, clock, nullptr));
+      others.back()->start();
+      while (!others.back()->status().synced) usleep(500);
+    }
     state.ResumeTiming();
     const double before = cpu_seconds();
     reflector.start();
@@ -124,6 +143,8 @@ void events(benchmark::State& state, const std::string& object) {
     cpu += cpu_seconds() - before;
     state.PauseTiming();
     reflector.stop();
+    for (auto& other : others) other->request_stop();
+    others.clear();
     state.ResumeTiming();
   }
   const double all = static_cast<double>(kEvents * state.iterations());
@@ -150,13 +171,7 @@ void idle(benchmark::State& state, bool tls) {
     const testing::TestAuthority authority;
     HttpServerOptions options;
     if (tls) options.certificate = authority.issue("server", {"IP:127.0.0.1"});
-    ServerProcess server(
-        [](const Received&) {
-          Reply reply = testing::watch_reply({testing::end_mark("1")});
-          reply.more.emplace_back(stay, "");
-          return reply;
-        },
-        options);
+    ServerProcess server([](const Received&) { return quiet(); }, options);
     server.config.ca_pem = authority.pem();
     Client client(std::make_shared<http::Client>(), server.config, {}, nullptr);
     ListGate gate(4);
@@ -187,8 +202,9 @@ void register_all() {
   const auto slow = [](benchmark::internal::Benchmark* benchmark) {
     benchmark->UseRealTime()->Unit(benchmark::kMillisecond)->Iterations(3);
   };
-  slow(benchmark::RegisterBenchmark("Events/pod", events, pod));
-  slow(benchmark::RegisterBenchmark("Events/config_map", events, small));
+  slow(benchmark::RegisterBenchmark("Events/pod", events, pod, 0));
+  slow(benchmark::RegisterBenchmark("Events/pod_beside_300_idle", events, pod, 300));
+  slow(benchmark::RegisterBenchmark("Events/config_map", events, small, 0));
   benchmark::RegisterBenchmark("Idle/plain", idle, false)->Iterations(1);
   benchmark::RegisterBenchmark("Idle/tls", idle, true)->Iterations(1);
 }

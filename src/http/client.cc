@@ -68,4 +68,8 @@ void Client::start_stream(const base::Context& context, Request request, StreamH
   impl_->engine.submit(std::make_unique<Transfer>(context, std::move(request), std::move(handler)));
 }
 
+std::size_t Client::open_requests() const {
+  return impl_->engine.open();
+}
+
 }  // namespace kollect::http

@@ -47,7 +47,7 @@ class Flow {
   void wake();
 
   std::atomic<bool> paused_ = false;
-  std::atomic<bool> resumed_ = false;  ///< not noticed by the I/O thread yet
+  std::atomic<bool> resumed_ = false;                   ///< not noticed by the I/O thread yet
   std::atomic<base::Duration::rep> stall_timeout_ = 0;  ///< 0: the request's
   std::mutex mutex_;
   std::function<void()> wake_;
@@ -116,6 +116,8 @@ class Client {
              std::function<void(base::Result<Response>)> done);
   /// Both at once: returns at once, the body is taken as in stream(), the last result has none.
   void start_stream(const base::Context& context, Request request, StreamHandler handler);
+  /// Requests that are under way or wait to be sent.
+  [[nodiscard]] std::size_t open_requests() const;
   void start_stream(const base::Context& context, Request request,
                     std::function<bool(const Response& head, std::string_view data)> on_data,
                     std::function<void(base::Result<Response>)> done);

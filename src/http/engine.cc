@@ -44,6 +44,7 @@ void Engine::submit(std::unique_ptr<Transfer> transfer) {
   transfer->hold_hook(
       transfer->context().on_cancel([multi = multi_.get()] { curl_multi_wakeup(multi); }));
   transfer->bind_flow([multi = multi_.get()] { curl_multi_wakeup(multi); });
+  ++open_;
   {
     const std::lock_guard lock(mutex_);
     submitted_.push_back(std::move(transfer));
@@ -79,12 +80,12 @@ bool Engine::take_submissions() {
 
 void Engine::begin(std::unique_ptr<Transfer> transfer) {
   if (auto ready = transfer->prepare(); !ready) {
-    transfer->finish(ready.error());
+    finish(*transfer, ready.error());
     return;
   }
   CURL* handle = transfer->handle();
   if (curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
-    transfer->finish(base::terminal("the request could not be started"));
+    finish(*transfer, base::terminal("the request could not be started"));
     return;
   }
   active_.emplace(handle, std::move(transfer));
@@ -122,7 +123,13 @@ void Engine::end(Transfer& transfer, base::Result<Response> result) {
   curl_multi_remove_handle(multi_.get(), transfer.handle());
   // Out of the table before its owner is told: he may start the next request or go away.
   const std::unique_ptr<Transfer> owned = std::move(node.mapped());
-  owned->finish(std::move(result));
+  finish(*owned, std::move(result));
+}
+
+void Engine::finish(Transfer& transfer, base::Result<Response> result) {
+  // Counted out first: who has been told the end may look.
+  --open_;
+  transfer.finish(std::move(result));
 }
 
 void Engine::end_all() {
@@ -135,7 +142,7 @@ void Engine::end_all() {
     never_begun.swap(submitted_);
   }
   for (auto& transfer : never_begun) {
-    transfer->finish(base::cancelled("the client was closed", "cancelled"));
+    finish(*transfer, base::cancelled("the client was closed", "cancelled"));
   }
 }
 

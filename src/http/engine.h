@@ -3,6 +3,7 @@
 
 #include <curl/curl.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -27,6 +28,8 @@ class Engine {
 
   /// Takes a transfer over; its result comes on the I/O thread.
   void submit(std::unique_ptr<Transfer> transfer);
+  /// Transfers whose owner was not told the result yet.
+  [[nodiscard]] std::size_t open() const { return open_; }
 
  private:
   void run();
@@ -37,6 +40,7 @@ class Engine {
   /// Ends what is overdue; returns how long nothing else can become so.
   base::Duration enforce_limits();
   void end(Transfer& transfer, base::Result<Response> result);
+  void finish(Transfer& transfer, base::Result<Response> result);
   void end_all();
 
   std::unique_ptr<CURLM, MultiDeleter> multi_;
@@ -44,6 +48,7 @@ class Engine {
   std::mutex mutex_;
   std::vector<std::unique_ptr<Transfer>> submitted_;
   bool stopping_ = false;
+  std::atomic<std::size_t> open_ = 0;
   std::thread thread_;
 };
 

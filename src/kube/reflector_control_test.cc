@@ -1,6 +1,7 @@
 // Starting, stopping and prodding a reflector.
 #include <latch>
 
+#include "base/files.h"
 #include "kube/reflector.h"
 #include "support/reflector_fixture.h"
 
@@ -238,6 +239,52 @@ TEST_F(ReflectorControl, StatusTellsTheLastProofOfLife) {
   ASSERT_TRUE(seen_.wait([&] { return status().bookmarks == 1; }));
   EXPECT_EQ(status().last_contact, clock_.steady_now());
   EXPECT_EQ(status().resource_version, "2");
+}
+
+// field-missing-kind-does-not-stop-others: log
+TEST_F(ReflectorControl, TroubleIsLoggedOnceNotAtEveryTry) {
+  const base::TempDir dir = *base::TempDir::create();
+  const auto path = dir.path() / "log";
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
+                                                             &std::fclose);
+  const base::Logger log({.out = file.get()}, clock_);
+  log_ = &log;
+  options_.watch_list = false;
+  server_.otherwise([this](const Received& r) {
+    if (elapsed() < 10min) return status_reply(404, "NotFound");
+    if (elapsed() < 20min) return status_reply(403, "Forbidden");
+    return r.query("watch").empty() ? list_page("1", {}) : server_.held({});
+  });
+  start();
+  ASSERT_TRUE(wait_for_state(ReflectorState::kWatching));
+  reflector_.reset();
+  log_ = nullptr;
+  std::fflush(file.get());
+  const std::string text = *base::read_file(path);
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3) << text;
+  EXPECT_THAT(text, ::testing::HasSubstr("gvk-not-found"));
+  EXPECT_THAT(text, ::testing::HasSubstr("forbidden"));
+  EXPECT_THAT(text, ::testing::HasSubstr("goes on"));
+}
+
+// field-crd-deleted-and-recreated: one-watch
+TEST_F(ReflectorControl, TheServerNeverSeesTwoWatchesAtOnce) {
+  options_.watch_list = false;
+  constexpr int kRounds = 50;
+  for (int i = 0; i < kRounds; ++i) {
+    server_.then("LIST", list_page("1", {"a"}));
+    server_.then("WATCH 1", server_.held({}));
+  }
+  start();
+  for (std::size_t round = 1; round <= kRounds; ++round) {
+    ASSERT_TRUE(wait_for_requests(2 * round));
+    ASSERT_TRUE(wait_for_state(ReflectorState::kWatching));
+    ASSERT_TRUE(seen_.wait([&] { return status().watches == round; }));
+    EXPECT_EQ(http_->open_requests(), 1U);
+    if (round < kRounds) reflector_->relist_now();
+  }
+  reflector_.reset();
+  EXPECT_EQ(http_->open_requests(), 0U);
 }
 
 }  // namespace

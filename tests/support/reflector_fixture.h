@@ -41,6 +41,7 @@ class ReflectorFixture : public ::testing::Test {
   kube::WatchQuery query_;
   kube::ReflectorOptions options_;
   kube::ClusterConfig config_;
+  const base::Logger* log_ = nullptr;
   std::shared_ptr<http::Client> http_ = std::make_shared<http::Client>();
   std::unique_ptr<kube::Client> client_;
   std::unique_ptr<kube::Reflector> reflector_;
@@ -58,8 +59,8 @@ class ReflectorFixture : public ::testing::Test {
   void start() {
     if (!client_)
       client_ = std::make_unique<kube::Client>(http_, config_, kube::ClientOptions{}, nullptr);
-    reflector_ = std::make_unique<kube::Reflector>(*client_, query_, seen_, gate_, clock_, nullptr,
-                                                   options_);
+    reflector_ =
+        std::make_unique<kube::Reflector>(*client_, query_, seen_, gate_, clock_, log_, options_);
     reflector_->start([this](const kube::ReflectorStatus& status) {
       const std::scoped_lock lock(states_mutex_);
       const std::string name(to_string(status.state));
