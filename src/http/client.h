@@ -116,11 +116,11 @@ class Client {
              std::function<void(base::Result<Response>)> done);
   /// Both at once: returns at once, the body is taken as in stream(), the last result has none.
   void start_stream(const base::Context& context, Request request, StreamHandler handler);
-  /// Requests that are under way or wait to be sent.
-  [[nodiscard]] std::size_t open_requests() const;
   void start_stream(const base::Context& context, Request request,
                     std::function<bool(const Response& head, std::string_view data)> on_data,
                     std::function<void(base::Result<Response>)> done);
+  /// Requests that are under way or wait to be sent.
+  [[nodiscard]] std::size_t open_requests() const;
 
  private:
   struct Impl;
