@@ -31,6 +31,7 @@ struct Texts {
   std::int64_t export_threads = 8;
   bool allow_private = false;
   bool allow_loopback = false;
+  bool allow_local = false;
 };
 
 /// A boolean flag that also takes =true and =false.
@@ -76,6 +77,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
              "Sinks may have private addresses (RFC 1918, IPv6 unique local)");
   add_switch(app, "--allow-loopback-sinks", texts.allow_loopback,
              "Sinks may have any address, this machine's own too: for trying out on one machine");
+  add_switch(app, "--allow-local-sinks", texts.allow_local,
+             "Sinks may be files here: file:// repositories, folders, SQLite files anywhere");
   add_switch(app, "--watch-list", flags.manager.watch_list,
              "Ask for lists as streams, which spares the server's memory");
   number("--max-export-bytes", texts.max_export_bytes,
@@ -135,7 +138,7 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   flags.log_format = texts.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText;
   m.sinks.guard_addresses = !texts.allow_loopback;
   m.sinks.allow_private = texts.allow_private;
-  m.sinks.allow_local = false;
+  m.sinks.allow_local = texts.allow_local;
   m.sinks.sqlite_dir = texts.sqlite_dir;
   return {};
 }

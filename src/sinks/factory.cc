@@ -52,7 +52,8 @@ base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, cons
   const auto scheme = made.transport.remote.scheme;
   if (scheme == git::Scheme::kLocal && !options.allow_local) {
     return base::configuration(
-        fmt::format("sink {}: local repositories and file:// are not allowed here",
+        fmt::format("sink {}: local repositories and file:// need the operator's "
+                    "--allow-local-sinks",
                     sink.metadata.name),
         "address-refused");
   }
@@ -97,7 +98,7 @@ base::Result<std::unique_ptr<Sink>> make_local(const api::SnapshotSink& sink,
     return base::configuration(
         fmt::format("sink {}: {}", sink.metadata.name,
                     options.allow_local ? "type local needs a folder as endpoint"
-                                        : "type local is for the command line only"),
+                                        : "type local needs the operator's --allow-local-sinks"),
         "bad-endpoint");
   }
   FilesSinkOptions made;
