@@ -46,6 +46,7 @@ collector::CollectorOptions collector_options(const ManagerOptions& options) {
   made.tenant_mode = options.tenant_mode;
   made.watch_namespaces = options.watch_namespaces;
   made.reflector.watch_list = options.watch_list;
+  made.reflector.silence = options.watch_silence;
   return made;
 }
 
@@ -195,7 +196,8 @@ void Manager::Impl::watch(const std::string& kind, ObjectCache<T>& cache) {
         client,
         kube::WatchQuery{
             .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
-        cache.feed(ns), gate, clock, log));
+        cache.feed(ns), gate, clock, log,
+        kube::ReflectorOptions{.silence = options.watch_silence}));
   }
 }
 

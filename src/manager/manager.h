@@ -27,6 +27,8 @@ struct ManagerOptions {
   sinks::SinkOptions sinks;
   std::size_t max_export_bytes = 1572864;
   bool watch_list = true;  ///< collected kinds are listed by streams where the server offers it
+  /// A watch on which nothing came for so long, not even a bookmark, is opened anew.
+  base::Duration watch_silence = std::chrono::seconds(75);
   std::size_t target_workers = 5;
   std::size_t inventory_workers = 3;
   base::Duration reconcile_rate_limit{};  ///< 0: 5 ms base, 1000 s cap

@@ -23,6 +23,7 @@ struct Texts {
   std::string count_resync = "0s";
   std::string start_spread = "5s";
   std::string drain = "30s";
+  std::string watch_silence = "75s";
   std::string log_level = "info";
   std::string log_format = "json";
   std::int64_t max_export_bytes = 1572864;
@@ -81,6 +82,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
              "Sinks may be files here: file:// repositories, folders, SQLite files anywhere");
   add_switch(app, "--watch-list", flags.manager.watch_list,
              "Ask for lists as streams, which spares the server's memory");
+  text("--watch-silence", texts.watch_silence,
+       "A watch is opened anew when nothing came for so long, bookmarks included");
   number("--max-export-bytes", texts.max_export_bytes,
          "Ceiling of one exported document in bytes; 0 or less: the default");
   number("--max-concurrent-reconciles-target", texts.target_workers, "Targets looked at at once");
@@ -130,6 +133,10 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   KL_ASSIGN(const base::Duration resync, duration("--target-count-resync", texts.count_resync));
   if (resync > base::Duration::zero()) m.count_resync = resync;
   KL_ASSIGN(m.exporter.start_spread, duration("--export-start-spread", texts.start_spread));
+  KL_ASSIGN(m.watch_silence, duration("--watch-silence", texts.watch_silence));
+  if (m.watch_silence < std::chrono::seconds(1)) {
+    return base::configuration("--watch-silence must be 1s or more");
+  }
   KL_ASSIGN(m.drain, duration("--drain-timeout", texts.drain));
   KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));
   if (texts.log_format != "text" && texts.log_format != "json") {

@@ -35,6 +35,7 @@ class Chaos:
         self.alive = {}
         self.counter = 0
         self.operator = None
+        self.kills = 0
         self.done = []
 
     # What happens to the objects.
@@ -52,9 +53,16 @@ class Chaos:
 
     # What happens to everything else.
     def kill_operator(self):
+        self.kills += 1
         self.operator.kill()
         self.operator.log.close()
         self.start_operator()
+
+    def kill_operator_often(self):
+        """At moments of its start, of its first comparison, of its first changes."""
+        for _ in range(5):
+            self.kill_operator()
+            time.sleep(self.random.uniform(0.02, 1.2))
 
     def start_operator(self):
         self.operator = op.Operator(self.folder)
@@ -79,7 +87,7 @@ class Chaos:
         hook.unlink()
 
     def round(self, number):
-        actions = [self.kill_operator, self.kill_operator, self.restart_apiserver, self.compact, self.kill_database,
+        actions = [self.kill_operator, self.kill_operator, self.kill_operator_often, self.restart_apiserver, self.compact, self.kill_database,
                    self.refuse_pushes]
         chosen = [self.random.choice(actions) for _ in range(self.random.randint(1, 3))]
         stop = threading.Event()
@@ -150,7 +158,7 @@ def main():
                 chaos.operator.log.close()
     finally:
         op.tearDownModule()
-    print(f"chaos: seed {seed}: {len(chaos.done)} disturbances, every sink equals the truth")
+    print(f"chaos: seed {seed}: {len(chaos.done)} disturbances, the operator killed {chaos.kills} times, every sink equals the truth")
 
 
 if __name__ == "__main__":
