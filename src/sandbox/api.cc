@@ -4,6 +4,8 @@
 
 #include "base/json/write.h"
 #include "sandbox/discovery.h"
+#include "sandbox/openapi.h"
+#include "sandbox/reviews.h"
 
 namespace kollect::sandbox {
 
@@ -48,15 +50,21 @@ Api::Api(const base::Clock& clock, ApiOptions options)
 
 http::Answer Api::answer(const http::ServerRequest& request) {
   if (auto found = health(request)) return std::move(*found);
+  const auto who = access_.identify(request);
+  if (!who) return who.error().to_answer();
   const auto catalog = registry_.catalog();
   if (auto found = discover(request, *catalog)) return std::move(*found);
+  if (auto found = open_api(request, *catalog)) return std::move(*found);
   const auto call = read_call(request, *catalog);
   if (!call) return http::Answer::text(kNotFound, "404 page not found\n");
-  auto outcome = serve(*call);
+  if (const Action action = action_of(*call); !access_.allows(*who, action)) {
+    return denied(*who, action).to_answer();
+  }
+  auto outcome = serve(*call, *who);
   return outcome ? std::move(*outcome) : outcome.error().to_answer();
 }
 
-Outcome<http::Answer> Api::serve(const Call& call) {
+Outcome<http::Answer> Api::serve(const Call& call, const Identity& who) {
   if (!is_part(call)) return std::unexpected(not_found("", call.served->plural, call.subresource));
   if (call.served->create_only && call.verb != Verb::kCreate) {
     return std::unexpected(method_not_allowed());
@@ -69,7 +77,7 @@ Outcome<http::Answer> Api::serve(const Call& call) {
     case Verb::kWatch:
       return reader_.watch(call);
     case Verb::kCreate:
-      return create(call);
+      return create(call, who);
     case Verb::kUpdate: {
       if (call.name.empty()) return std::unexpected(method_not_allowed());
       SB_ASSIGN(Value object, read_manifest(*call.request));
@@ -100,11 +108,15 @@ http::Answer Api::written(const Call& call, const Writer::Written& result) const
   return answer;
 }
 
-Outcome<http::Answer> Api::create(const Call& call) {
+Outcome<http::Answer> Api::create(const Call& call, const Identity& who) {
   if (!call.name.empty() || (call.served->namespaced && call.ns.empty())) {
     return std::unexpected(method_not_allowed());
   }
   SB_ASSIGN(Value object, read_manifest(*call.request));
+  if (call.served->create_only) {
+    SB_ASSIGN(const Value seen, review(call, who, access_, std::move(object)));
+    return http::Answer::json(201, base::json::compact(seen) + "\n");
+  }
   SB_ASSIGN(const auto result, writer_.create(call, std::move(object)));
   return written(call, result);
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "http/server.h"
+#include "sandbox/access.h"
 #include "sandbox/reader.h"
 #include "sandbox/registry.h"
 #include "sandbox/store.h"
@@ -30,10 +31,12 @@ class Api {
   [[nodiscard]] Store& store() { return store_; }
   [[nodiscard]] Registry& registry() { return registry_; }
   [[nodiscard]] Writer& writer() { return writer_; }
+  /// Everybody may do everything at first.
+  [[nodiscard]] Access& access() { return access_; }
 
  private:
-  Outcome<http::Answer> serve(const Call& call);
-  Outcome<http::Answer> create(const Call& call);
+  Outcome<http::Answer> serve(const Call& call, const Identity& who);
+  Outcome<http::Answer> create(const Call& call, const Identity& who);
   Outcome<http::Answer> remove(const Call& call);
   Outcome<http::Answer> remove_collection(const Call& call);
   http::Answer written(const Call& call, const Writer::Written& result) const;
@@ -43,6 +46,7 @@ class Api {
   Registry registry_;
   Writer writer_;
   Reader reader_;
+  Access access_;
 };
 
 }  // namespace kollect::sandbox

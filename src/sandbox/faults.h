@@ -36,9 +36,9 @@ struct FaultRule {
   std::vector<std::string> verbs = {};       ///< empty: all
   std::vector<std::string> resources = {};   ///< "pods", "deployments.apps"; empty: all
   std::vector<std::string> namespaces = {};  ///< empty: all
-  double probability = 1;               ///< of requests; for kDuplicate and kLate of events
-  std::uint64_t skip = 0;               ///< matches that pass at first
-  std::uint64_t times = UINT64_MAX;     ///< how often it may strike
+  double probability = 1;                    ///< of requests; for kDuplicate and kLate of events
+  std::uint64_t skip = 0;                    ///< matches that pass at first
+  std::uint64_t times = UINT64_MAX;          ///< how often it may strike
   int code = 500;
   int retry_after = 0;
   std::optional<std::uint64_t> after_events = {};

@@ -199,6 +199,12 @@ http::Answer Sandbox::Impl::administer(const http::ServerRequest& request) {
     if (!set) return http::Answer::text(400, set.error().message + "\n");
     return json_answer(faults.describe());
   }
+  if (what == "PUT /sandbox/access") {
+    const auto rules = base::yaml::read_one(request.body);
+    auto set = rules ? api.access().set(*rules) : base::Result<>(rules.error());
+    if (!set) return http::Answer::text(400, set.error().message + "\n");
+    return json_answer(base::json::Object{});
+  }
   if (what == "POST /sandbox/restart") {
     self->restart(std::chrono::milliseconds(number_of(request, "downMs")));
     return json_answer(base::json::Object{});
@@ -219,7 +225,7 @@ http::Answer Sandbox::Impl::administer(const http::ServerRequest& request) {
     out.set("resourceVersion", api.store().rv());
     return json_answer(out);
   }
-  return http::Answer::text(404, "/sandbox has faults, restart, change and stats\n");
+  return http::Answer::text(404, "/sandbox has access, faults, restart, change and stats\n");
 }
 
 // ---- loading

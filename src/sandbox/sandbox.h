@@ -37,7 +37,8 @@ struct SandboxOptions {
 /// Serves from start() to its end. Thread-safe.
 ///
 /// Beside the Kubernetes API it answers below /sandbox: GET, PUT, DELETE /sandbox/faults (rules),
-/// POST /sandbox/restart?downMs=N, POST /sandbox/change?count=N, GET /sandbox/stats.
+/// PUT /sandbox/access (rules, see Access::set), POST /sandbox/restart?downMs=N,
+/// POST /sandbox/change?count=N, GET /sandbox/stats.
 class Sandbox {
  public:
   /// `clock` and `log` (may be null) must outlive it.

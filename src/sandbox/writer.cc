@@ -7,28 +7,45 @@
 #include "base/hash.h"
 #include "base/json/write.h"
 #include "base/yaml/read.h"
+#include "sandbox/definitions.h"
 #include "sandbox/patch.h"
+#include "sandbox/schema.h"
 #include "sandbox/strategy.h"
 
 namespace kollect::sandbox {
 
+using base::json::Array;
 using base::json::Object;
 using base::json::Value;
 
 namespace {
 
 constexpr std::string_view kUidSpace = "6f2c1d4e-1b5a-4c3e-9a56-0d1f8a7b3c21";
+constexpr std::string_view kDefinitionFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 constexpr std::size_t kMaxNameBase = 58;
 constexpr int kNameTries = 8;
+
+bool is_definition(const Served& served) {
+  return served.kind == "CustomResourceDefinition" && served.group == "apiextensions.k8s.io";
+}
+
+void join(std::vector<Cause>& causes, std::vector<Cause> more) {
+  causes.insert(causes.end(), more.begin(), more.end());
+}
 
 std::int64_t generation_of(const Value& object) {
   const Value* generation = object.at_path({"metadata", "generation"});
   return generation != nullptr && generation->is_int() ? generation->as_int() : 0;
 }
 
+void raise_generation(const Served& served, const Value& old, Value& object) {
+  if (!served.counts_generation || !content_differs(served, old, object)) return;
+  metadata_of(object).set("generation", generation_of(old) + 1);
+}
+
 }  // namespace
 
-Writer::Writer(Store& store, const Registry& registry, const base::Clock& clock, std::uint64_t seed)
+Writer::Writer(Store& store, Registry& registry, const base::Clock& clock, std::uint64_t seed)
     : store_(store), registry_(registry), clock_(clock), seed_(seed), random_(seed) {}
 
 std::string Writer::new_uid() {
@@ -47,7 +64,7 @@ Entry Writer::commit(const Served& served, const std::string& key, Body body, bo
   Entry entry{.key = key, .rv = 0, .body = std::move(body)};
   entry.rv = deleted ? store_.remove(served.resource(), key, entry.body)
                      : store_.put(served.resource(), key, entry.body);
-  if (hook_) hook_(served, entry, deleted);
+  if (is_definition(served)) follow_definition(entry, deleted);
   return entry;
 }
 
@@ -110,10 +127,31 @@ Outcome<> Writer::name_it(const Call& call, Value& object) {
   return std::unexpected(already_exists(call.served->group, call.served->plural, prefix));
 }
 
-Outcome<std::vector<std::string>> Writer::check_schema(const Call& call, Value& object) const {
-  (void)call;
-  (void)object;
-  return std::vector<std::string>{};
+Outcome<std::vector<std::string>> Writer::prune(const Call& call, Value& object) const {
+  std::vector<std::string> warnings;
+  if (!call.served->schema) return warnings;
+  const std::string mode = call.parameter("fieldValidation");
+  std::string all;
+  for (const std::string& path : call.served->schema->prune(object)) {
+    warnings.push_back(fmt::format("unknown field \"{}\"", path));
+    if (!all.empty()) all += ", ";
+    all += warnings.back();
+  }
+  if (mode == "Ignore") warnings.clear();
+  if (mode != "Strict" || warnings.empty()) return warnings;
+  return std::unexpected(bad_request(
+      fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}",
+                  call.served->kind, call.served->version, call.served->kind, all)));
+}
+
+std::vector<Cause> Writer::complete(const Served& served, Value& object, const Value* old) const {
+  if (is_definition(served)) {
+    default_definition(object);
+    return check_definition(object);
+  }
+  if (!served.schema) return {};
+  served.schema->apply_defaults(object);
+  return served.schema->validate(object, old);
 }
 
 // ---- create
@@ -149,8 +187,9 @@ Outcome<Writer::Written> Writer::create(const Call& call, Value object) {
   metadata.set("creationTimestamp", base::format_rfc3339_seconds(clock_.now()));
   if (served.counts_generation) metadata.set("generation", 1);
   prepare_new(served, object, false);
-  SB_ASSIGN(auto warnings, check_schema(call, object));
+  SB_ASSIGN(auto warnings, prune(call, object));
   auto causes = check_metadata(served, object);
+  join(causes, complete(served, object, nullptr));
   const std::string name(metadata_text(object, "name"));
   if (!causes.empty()) {
     return std::unexpected(invalid(served.group, served.kind, name, std::move(causes)));
@@ -240,9 +279,6 @@ void Writer::carry_over(const Call& call, const Prior& prior, Value& object) con
   metadata.erase("managedFields");
   metadata.erase("selfLink");
   prepare_changed(served, object);
-  if (served.counts_generation && content_differs(served, prior.manifest, object)) {
-    metadata_of(object).set("generation", generation_of(prior.manifest) + 1);
-  }
 }
 
 Outcome<Writer::Written> Writer::replace(const Call& call, const Prior& prior, Value object) {
@@ -250,9 +286,11 @@ Outcome<Writer::Written> Writer::replace(const Call& call, const Prior& prior, V
   SB_TRY(check_replacement(call, prior, object));
   const std::vector<std::string> had = metadata_strings(prior.manifest, "finalizers");
   const bool dying = !metadata_text(prior.manifest, "deletionTimestamp").empty();
-  SB_ASSIGN(auto warnings, check_schema(call, object));
+  SB_ASSIGN(auto warnings, prune(call, object));
   carry_over(call, prior, object);
   auto causes = check_metadata(served, object);
+  join(causes, complete(served, object, &prior.manifest));
+  if (call.subresource.empty()) raise_generation(served, prior.manifest, object);
   const std::vector<std::string> has = metadata_strings(object, "finalizers");
   const bool adds = std::ranges::any_of(
       has, [&](const std::string& one) { return std::ranges::find(had, one) == had.end(); });
@@ -272,6 +310,7 @@ Outcome<Writer::Written> Writer::replace(const Call& call, const Prior& prior, V
     return written;
   }
   written.entry = commit(served, prior.entry.key, std::move(body), written.removed);
+  if (written.removed) finish_definition(served);
   if (dying) empty_namespace(is_namespace ? call.name : call.ns);
   return written;
 }
@@ -344,8 +383,10 @@ Outcome<Writer::Written> Writer::apply(const Call& call) {
   if (prior) {
     const auto before = applied_.find(memory);
     Value object = prior->manifest;
-    apply_patch(object, before != applied_.end() ? &before->second : nullptr, *applied,
-                builtin_list_rule);
+    const ListRules rules = [&](const std::vector<std::string>& path, const Value* sample) {
+      return served.schema ? served.schema->list_rule(path) : builtin_list_rule(path, sample);
+    };
+    apply_patch(object, before != applied_.end() ? &before->second : nullptr, *applied, rules);
     written = replace(call, *prior, std::move(object));
   } else if (call.subresource.empty()) {
     written = create(call, *applied);
@@ -383,6 +424,9 @@ Outcome<Writer::Deleted> Writer::remove(const Call& call, const Value& options) 
     }
   }
   const bool is_namespace = served.group.empty() && served.kind == "Namespace";
+  if (is_definition(served) && !call.dry_run() && empty_definition(prior.manifest) > 0) {
+    metadata_of(prior.manifest).set("finalizers", Array{kDefinitionFinalizer});
+  }
   if (metadata_strings(prior.manifest, "finalizers").empty() && !is_namespace) {
     if (call.dry_run()) return Deleted{.last = prior.entry, .gone = true};
     return Deleted{
@@ -406,32 +450,6 @@ Outcome<Writer::Deleted> Writer::remove(const Call& call, const Value& options) 
                       commit(served, prior.entry.key, to_body(std::move(prior.manifest)), false)};
   if (is_namespace) empty_namespace(call.name);
   return deleted;
-}
-
-void Writer::empty_namespace(const std::string& name) {
-  const auto catalog = registry_.catalog();
-  const auto ns = store_.get("/namespaces", name);
-  if (name.empty() || !ns) return;
-  const ServedPtr served = catalog->find("", "v1", "namespaces");
-  Value manifest = to_manifest(*served, *ns);
-  if (metadata_text(manifest, "deletionTimestamp").empty()) return;
-  std::size_t left = 0;
-  for (const ServedPtr& kind : catalog->all()) {
-    if (!kind->namespaced || kind->create_only) continue;
-    const auto page = store_.page(kind->resource(), store_.rv(), "", name + "/",
-                                  std::numeric_limits<std::size_t>::max());
-    for (const Entry& entry : page ? page->entries : std::vector<Entry>{}) {
-      Call call;
-      call.served = kind;
-      call.ns = name;
-      call.name = entry.key.substr(name.size() + 1);
-      const auto removed = remove(call, Value());
-      if (removed && !removed->gone) ++left;
-    }
-  }
-  if (left > 0 || !metadata_strings(manifest, "finalizers").empty()) return;
-  if (!store_.get("/namespaces", name)) return;  // an object of it came here before us
-  commit(*served, name, to_body(std::move(manifest)), true);
 }
 
 // ---- load
@@ -460,7 +478,9 @@ Outcome<> Writer::load(const Served& served, Value object) {
   if (served.counts_generation && generation_of(object) == 0) metadata.set("generation", 1);
   metadata.erase("managedFields");
   prepare_new(served, object, true);
+  if (served.schema) (void)served.schema->prune(object);
   auto causes = check_metadata(served, object);
+  join(causes, complete(served, object, nullptr));
   if (!causes.empty()) {
     return std::unexpected(invalid(served.group, served.kind, name, std::move(causes)));
   }

@@ -1,7 +1,6 @@
 // Everything that changes objects: create, update, patch, delete.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -20,7 +19,7 @@ namespace kollect::sandbox {
 class Writer {
  public:
   /// All must outlive it. uids and generated names follow `seed`.
-  Writer(Store& store, const Registry& registry, const base::Clock& clock, std::uint64_t seed);
+  Writer(Store& store, Registry& registry, const base::Clock& clock, std::uint64_t seed);
 
   struct Written {
     Entry entry;
@@ -43,9 +42,6 @@ class Writer {
   /// loaded. The namespace is made when it is missing.
   Outcome<> load(const Served& served, base::json::Value object);
 
-  /// Called after a write to a resource, inside the write (it may write itself).
-  using Hook = std::function<void(const Served& served, const Entry& entry, bool deleted)>;
-  void set_hook(Hook hook) { hook_ = std::move(hook); }
   /// For who writes to the store directly and must not come between.
   [[nodiscard]] std::unique_lock<std::recursive_mutex> lock() { return std::unique_lock(mutex_); }
   /// Deletes what is in a namespace that is being deleted, and then the namespace itself, as far as
@@ -60,7 +56,11 @@ class Writer {
   Outcome<Prior> existing(const Call& call) const;
   Outcome<> check_type(const Served& served, base::json::Value& object) const;
   Outcome<> check_namespace(const Call& call, base::json::Value& object) const;
-  Outcome<std::vector<std::string>> check_schema(const Call& call, base::json::Value& object) const;
+  /// Takes away what the schema does not know; warnings, or an error for fieldValidation=Strict.
+  Outcome<std::vector<std::string>> prune(const Call& call, base::json::Value& object) const;
+  /// Defaults, and the causes that speak against the object.
+  std::vector<Cause> complete(const Served& served, base::json::Value& object,
+                              const base::json::Value* old) const;
   Outcome<> name_it(const Call& call, base::json::Value& object);
   Outcome<Written> replace(const Call& call, const Prior& prior, base::json::Value object);
   Outcome<> check_replacement(const Call& call, const Prior& prior,
@@ -70,17 +70,22 @@ class Writer {
                                      std::string_view type) const;
   Outcome<Written> apply(const Call& call);
   Entry commit(const Served& served, const std::string& key, Body body, bool deleted);
+  /// A definition was written: its kind is served, or no longer.
+  void follow_definition(const Entry& entry, bool deleted);
+  /// Deletes the objects of a definition's kind; how many wait for finalizers.
+  std::size_t empty_definition(const base::json::Value& definition);
+  /// Ends the deletion of a definition whose last object has gone.
+  void finish_definition(const Served& served);
   std::string new_uid();
   std::string new_suffix();
 
   Store& store_;
-  const Registry& registry_;
+  Registry& registry_;
   const base::Clock& clock_;
   std::uint64_t seed_;
   std::recursive_mutex mutex_;
   std::uint64_t uids_ = 0;
   std::mt19937_64 random_;
-  Hook hook_;
   /// What a manager applied last, by resource, key and manager.
   std::map<std::string, base::json::Value> applied_;
 };
