@@ -80,49 +80,64 @@ base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta,
   return write(out);
 }
 
+PartCutter::PartCutter(const EnvelopeMeta& meta, std::size_t ceiling, std::size_t rows)
+    : ceiling_(ceiling) {
+  const std::string checksum(kChecksumDigits, '0');
+  // Zeros at the end of a fraction are not written. The cut must not depend on whether this instant
+  // has some: equal rows would make other parts at another time.
+  EnvelopeMeta marked = meta;
+  const auto second = std::chrono::floor<std::chrono::seconds>(meta.exported_at);
+  if (meta.exported_at != second)
+    marked.exported_at = second + std::chrono::nanoseconds(999'999'999);
+  std::string head;
+  append_head(head, checksum, rows, marked);
+  unsplit_ = head.size() + kTail;
+  marked.part_index = marked.part_total = static_cast<std::uint32_t>(rows);
+  head.clear();
+  append_head(head, checksum, 0, marked);
+  frame_ = head.size() - 1 + kTail;
+}
+
+bool PartCutter::add(std::size_t row_bytes) {
+  if (ceiling_ == 0) {
+    ++part_.last;
+    return true;
+  }
+  unsplit_ += row_bytes + (part_.last == 0 ? 0 : 1);
+  if (frame_ + 1 + row_bytes > ceiling_) return false;
+  const std::size_t count = part_.last - part_.first;
+  const std::size_t grown = part_bytes_ + row_bytes + (count == 0 ? 0 : 1);
+  if (count > 0 && frame_ + digits(count + 1) + grown > ceiling_) {
+    parts_.push_back(part_);
+    part_.first = part_.last;
+    part_bytes_ = row_bytes;
+  } else {
+    part_bytes_ = grown;
+  }
+  ++part_.last;
+  return true;
+}
+
+std::vector<Part> PartCutter::finish() {
+  if (ceiling_ == 0 || unsplit_ <= ceiling_) return {{.first = 0, .last = part_.last}};
+  parts_.push_back(part_);
+  return std::move(parts_);
+}
+
 base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta& meta,
                                           std::size_t ceiling) {
-  std::vector<Part> whole = {{.first = 0, .last = rows.size()}};
-  if (ceiling == 0 || rows.empty()) return whole;
-  const std::string checksum(kChecksumDigits, '0');
-  EnvelopeMeta marked = meta;
-  marked.part_index = marked.part_total = static_cast<std::uint32_t>(rows.size());
-  std::string head;
-  append_head(head, checksum, 0, marked);
-  const std::size_t frame = head.size() - 1 + kTail;  // without the digits of itemCount
-  head.clear();
-  append_head(head, checksum, rows.size(), meta);
-  std::size_t unsplit = head.size() + kTail;
-
-  std::vector<Part> parts;
-  Part part;
-  std::size_t part_bytes = 0;  // rows and commas of the open part
+  if (ceiling == 0 || rows.empty()) return std::vector<Part>{{.first = 0, .last = rows.size()}};
+  PartCutter cutter(meta, ceiling, rows.size());
   std::string text;
   KL_TRY(rows.for_each([&](const RowView& row) -> base::Result<> {
     text.clear();
     append_row_json(text, row);
-    unsplit += text.size() + (part.last == 0 ? 0 : 1);
-    if (frame + 1 + text.size() > ceiling) {
-      return base::terminal(fmt::format(
-          "row {}/{} of target {}/{} alone is {} bytes and does not fit into a document of {} "
-          "bytes",
-          row.ns, row.name, row.target_namespace, row.target_name, text.size(), ceiling));
-    }
-    const std::size_t count = part.last - part.first;
-    const std::size_t grown = part_bytes + text.size() + (count == 0 ? 0 : 1);
-    if (count > 0 && frame + digits(count + 1) + grown > ceiling) {
-      parts.push_back(part);
-      part.first = part.last;
-      part_bytes = text.size();
-    } else {
-      part_bytes = grown;
-    }
-    ++part.last;
-    return {};
+    if (cutter.add(text.size())) return {};
+    return base::terminal(fmt::format(
+        "row {}/{} of target {}/{} alone is {} bytes and does not fit into a document of {} bytes",
+        row.ns, row.name, row.target_namespace, row.target_name, text.size(), ceiling));
   }));
-  if (unsplit <= ceiling) return whole;
-  parts.push_back(part);
-  return parts;
+  return cutter.finish();
 }
 
 std::string set_checksum(const std::vector<std::string>& part_checksums) {

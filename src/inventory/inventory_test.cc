@@ -195,10 +195,12 @@ TEST(CutParts, EveryPartStaysBelowTheCeilingAndHoldsAllItCan) {
   }
   rows.seal();
   constexpr std::size_t kCeiling = 3000;
-  const auto parts = cut_parts(rows, example_meta(), kCeiling);
+  EnvelopeMeta meta = example_meta();
+  meta.exported_at = std::chrono::floor<std::chrono::seconds>(meta.exported_at) +
+                     std::chrono::nanoseconds(123'456'789);
+  const auto parts = cut_parts(rows, meta, kCeiling);
   ASSERT_TRUE(parts.has_value());
   ASSERT_GT(parts->size(), 3U);
-  EnvelopeMeta meta = example_meta();
   meta.part_index = meta.part_total = 300;
   std::size_t next = 0;
   for (const Part& part : *parts) {
@@ -210,6 +212,28 @@ TEST(CutParts, EveryPartStaysBelowTheCeilingAndHoldsAllItCan) {
     }
   }
   EXPECT_EQ(next, rows.size());
+}
+
+TEST(CutParts, DoesNotDependOnTheDigitsOfTheTime) {
+  RowSet rows;
+  for (int i = 0; i < 100; ++i) rows.add(row("n" + std::to_string(i), "u" + std::to_string(i)));
+  rows.seal();
+  const auto cut = [&](std::chrono::nanoseconds fraction, std::size_t ceiling) {
+    EnvelopeMeta meta = example_meta();
+    meta.exported_at = std::chrono::floor<std::chrono::seconds>(meta.exported_at) + fraction;
+    std::vector<std::pair<std::size_t, std::size_t>> out;
+    const auto parts = cut_parts(rows, meta, ceiling);
+    EXPECT_TRUE(parts.has_value());
+    for (const Part& part : *parts) {
+      out.emplace_back(part.first, part.last);
+      EXPECT_LE(envelope_json(rows, part.first, part.last, meta).size(), ceiling);
+    }
+    return out;
+  };
+  for (std::size_t ceiling = 2000; ceiling < 2200; ++ceiling) {
+    EXPECT_EQ(cut(std::chrono::milliseconds(500), ceiling),
+              cut(std::chrono::nanoseconds(123'456'789), ceiling));
+  }
 }
 
 TEST(RowSet, OrderOfArrivalDoesNotMatter) {

@@ -105,13 +105,12 @@ base::Result<> Snapshot::for_each_sorted(const Visit& visit) const {
 }
 
 RowSet Snapshot::to_row_set() const {
-  RowSet rows;
-  (void)for_each_sorted([&](const RowView& row) -> base::Result<> {
-    rows.add(row);
-    return {};
-  });
-  rows.seal();
-  return rows;
+  if (!impl_) {
+    RowSet none;
+    none.seal();
+    return none;
+  }
+  return RowSet::over(SortedRows({impl_, &impl_->parts}));
 }
 
 Reader::Reader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -137,7 +136,7 @@ ChangeSet Reader::changes() const {
 
 Snapshot Reader::snapshot() const {
   Snapshot snapshot;
-  snapshot.impl_ = std::make_unique<Snapshot::Impl>();
+  snapshot.impl_ = std::make_shared<Snapshot::Impl>();
   Snapshot::Impl& impl = *snapshot.impl_;
   impl.version = impl_->directory.capture(*impl_->state, [&](Table::View view) {
     if (view.row_count() == 0) return;

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "inventory/attribute_blocks.h"
+#include "inventory/store/sorted_rows.h"
 #include "inventory/string_pool.h"
 #include "inventory/uuid.h"
 
@@ -45,6 +46,7 @@ constexpr std::uint32_t kEmptyAttributes = UINT32_MAX;
 }  // namespace
 
 struct RowSet::Impl {
+  std::optional<SortedRows> pinned;  ///< the rows are a snapshot's; nothing else is used then
   Arena names;
   StringTable strings;
   StringTable odd_uids;
@@ -58,6 +60,7 @@ struct RowSet::Impl {
   [[nodiscard]] std::uint32_t odd_uid(const Row& row) const;
   [[nodiscard]] std::string_view uid_text(const Row& row, UuidText& buffer) const;
   [[nodiscard]] int compare_uid(const Row& a, const Row& b) const;
+  [[nodiscard]] RowView key_of(const Row& row, UuidText& uid) const;
   void sort_rows();
   void drop_duplicates();
   void regroup_blocks();
@@ -152,6 +155,13 @@ RowSet::~RowSet() = default;
 RowSet::RowSet(RowSet&&) noexcept = default;
 RowSet& RowSet::operator=(RowSet&&) noexcept = default;
 
+RowSet RowSet::over(SortedRows rows) {
+  RowSet out;
+  out.impl_->pinned.emplace(std::move(rows));
+  out.impl_->sealed = true;
+  return out;
+}
+
 void RowSet::add(const RowView& view) {
   assert(!impl_->sealed);
   Row row;
@@ -190,35 +200,47 @@ void RowSet::seal() {
 }
 
 std::size_t RowSet::size() const {
-  return impl_->rows.size();
+  return impl_->pinned ? impl_->pinned->size() : impl_->rows.size();
 }
 
 base::Result<> RowSet::for_each(const std::function<base::Result<>(const RowView&)>& visit) const {
   return for_range(0, size(), visit);
 }
 
+RowView RowSet::Impl::key_of(const Row& row, UuidText& uid) const {
+  const Origin& origin = origins[row.origin];
+  return {.target_namespace = strings.text(origin.target_namespace),
+          .target_name = strings.text(origin.target_name),
+          .ns = strings.text(row.ns),
+          .name = row.name,
+          .group = strings.text(origin.group),
+          .version = strings.text(origin.version),
+          .kind = strings.text(origin.kind),
+          .uid = uid_text(row, uid),
+          .attributes = {}};
+}
+
 base::Result<> RowSet::for_range(std::size_t first, std::size_t last,
                                  const std::function<base::Result<>(const RowView&)>& visit) const {
   assert(impl_->sealed || empty());
+  if (impl_->pinned) return impl_->pinned->visit(first, last, SortedRows::What::kRows, visit);
   AttributeBlocks::Reader reader(impl_->blocks);
   UuidText uid{};
   for (std::size_t i = first; i < std::min(last, size()); ++i) {
     const Row& row = impl_->rows[i];
-    const Origin& origin = impl_->origins[row.origin];
-    const StringTable& strings = impl_->strings;
-    KL_TRY(visit(RowView{
-        .target_namespace = strings.text(origin.target_namespace),
-        .target_name = strings.text(origin.target_name),
-        .ns = strings.text(row.ns),
-        .name = row.name,
-        .group = strings.text(origin.group),
-        .version = strings.text(origin.version),
-        .kind = strings.text(origin.kind),
-        .uid = impl_->uid_text(row, uid),
-        .attributes = row.attributes.block == kEmptyAttributes ? std::string_view("{}")
-                                                               : reader.read(row.attributes),
-    }));
+    RowView view = impl_->key_of(row, uid);
+    view.attributes = row.attributes.block == kEmptyAttributes ? std::string_view("{}")
+                                                               : reader.read(row.attributes);
+    KL_TRY(visit(view));
   }
+  return {};
+}
+
+base::Result<> RowSet::for_each_key(const Visit& visit) const {
+  assert(impl_->sealed || empty());
+  if (impl_->pinned) return impl_->pinned->visit(0, size(), SortedRows::What::kKeys, visit);
+  UuidText uid{};
+  for (const Row& row : impl_->rows) KL_TRY(visit(impl_->key_of(row, uid)));
   return {};
 }
 
@@ -241,6 +263,7 @@ std::string RowSet::checksum() const {
 
 std::size_t RowSet::memory_bytes() const {
   const Impl& impl = *impl_;
+  if (impl.pinned) return impl.pinned->memory_bytes();
   return impl.names.memory_bytes() + impl.strings.memory_bytes() + impl.odd_uids.memory_bytes() +
          impl.rows.capacity() * sizeof(Row) + impl.origins.capacity() * sizeof(Origin) +
          impl.blocks.memory_bytes();

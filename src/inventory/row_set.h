@@ -13,11 +13,15 @@
 
 namespace kollect::inventory {
 
+class SortedRows;
+
 /// Rows of one inventory. Filled by one thread, sealed, then read by many. Repeated strings stand
 /// once; attributes of large rows are compressed. Reading passes rows through a visitor in
-/// canonical order (spec: sinks 2.2).
+/// canonical order (spec: sinks 2.2). The set of a snapshot (Snapshot::to_row_set) is sealed and
+/// copies nothing.
 class RowSet {
  public:
+  using Visit = std::function<base::Result<>(const RowView&)>;
   RowSet();
   ~RowSet();
   RowSet(RowSet&&) noexcept;
@@ -38,12 +42,16 @@ class RowSet {
   /// Visits rows [first, last).
   base::Result<> for_range(std::size_t first, std::size_t last,
                            const std::function<base::Result<>(const RowView&)>& visit) const;
+  /// The rows in order without their attributes, which then need not be unpacked.
+  base::Result<> for_each_key(const Visit& visit) const;
 
   /// Lower-case hex SHA-256 of the canonical JSON of the items array (spec: sinks 2.3).
   [[nodiscard]] std::string checksum() const;
   [[nodiscard]] std::size_t memory_bytes() const;
 
  private:
+  friend class Snapshot;
+  static RowSet over(SortedRows rows);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -233,6 +233,38 @@ std::string hash_of(const Rows& rows) {
   return store.subscribe([](const Owner&) { return true; })->set_hash();
 }
 
+/// The set of a snapshot beside one that is filled row by row.
+void expect_same_set(const Snapshot& snapshot) {
+  RowSet filled;
+  EXPECT_TRUE(snapshot
+                  .for_each_sorted([&](const RowView& row) -> base::Result<> {
+                    filled.add(row);
+                    return {};
+                  })
+                  .has_value());
+  filled.seal();
+  const RowSet set = snapshot.to_row_set();
+  EXPECT_EQ(set.size(), filled.size());
+  EXPECT_EQ(set.checksum(), filled.checksum());
+  const auto list = [](std::vector<Row>& out) {
+    return [&out](const RowView& row) -> base::Result<> {
+      out.push_back(Row::copy(row));
+      return {};
+    };
+  };
+  for (const bool keys : {false, true}) {
+    std::vector<Row> a;
+    std::vector<Row> b;
+    const std::size_t from = set.size() / 3;
+    const std::size_t to = set.size() - set.size() / 4;
+    EXPECT_TRUE((keys ? set.for_each_key(list(a)) : set.for_range(from, to, list(a))).has_value());
+    EXPECT_TRUE(
+        (keys ? filled.for_each_key(list(b)) : filled.for_range(from, to, list(b))).has_value());
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a.size(), keys ? set.size() : to - from);
+  }
+}
+
 struct Consumer {
   std::function<bool(const Owner&)> wanted;
   std::unique_ptr<Reader> reader;
@@ -408,6 +440,7 @@ TEST_P(ModelTest, BehavesLikeAMap) {
       const std::size_t at = chance.below(held.size());
       EXPECT_EQ(values(read(held[at].snapshot)), values(held[at].expected));
       EXPECT_EQ(held[at].snapshot.size(), held[at].expected.size());
+      expect_same_set(held[at].snapshot);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
     }
     if (step == 1500) consumers.pop_back();

@@ -162,17 +162,21 @@ std::string_view RowReader::attributes(const Record& record, std::string_view na
   return out;
 }
 
-RowView RowReader::read(const Record& record) {
+RowView RowReader::read_key(const Record& record) {
   const Kind& kind = *common_.kinds.shape(record.shape()).kind;
-  RowView row{.target_namespace = owner_.ns,
-              .target_name = owner_.name,
-              .ns = common_.namespaces.text(record.ns()),
-              .name = record.name(),
-              .group = kind.group,
-              .version = kind.version,
-              .kind = kind.name,
-              .uid = record.uid_is_text() ? record.uid_text() : unpack_uuid(record.uuid(), uid_),
-              .attributes = {}};
+  return {.target_namespace = owner_.ns,
+          .target_name = owner_.name,
+          .ns = common_.namespaces.text(record.ns()),
+          .name = record.name(),
+          .group = kind.group,
+          .version = kind.version,
+          .kind = kind.name,
+          .uid = record.uid_is_text() ? record.uid_text() : unpack_uuid(record.uuid(), uid_),
+          .attributes = {}};
+}
+
+RowView RowReader::read(const Record& record) {
+  RowView row = read_key(record);
   if (!record.removed()) row.attributes = attributes(record, row.name, row.ns);
   return row;
 }

@@ -62,6 +62,8 @@ class RowReader {
       : common_(common), owner_(owner), bench_(bench) {}
   /// Valid until the next call, while the record and the owner stay.
   RowView read(const Record& record);
+  /// The same without attributes.
+  RowView read_key(const Record& record);
   /// The row's hash: kept in packed records, else computed.
   base::Hash128 hash(const Record& record);
 

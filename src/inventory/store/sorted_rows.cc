@@ -28,6 +28,17 @@ class Group {
  public:
   explicit Group(std::vector<const PinnedRows*> parts) : parts_(std::move(parts)) {}
 
+  [[nodiscard]] const std::vector<const PinnedRows*>& parts() const { return parts_; }
+  /// In canonical order; `part` is a place in parts().
+  [[nodiscard]] std::vector<Entry> sorted() const;
+  /// Equal in all that identifies a row; only rows of different parts can be.
+  [[nodiscard]] bool same(const Entry& a, const Entry& b) const {
+    if (a.part == b.part || a.ns != b.ns || a.name != b.name) return false;
+    const Record left = record(a);
+    const Record right = record(b);
+    if (left.name() != right.name() || left.uid_is_text() != right.uid_is_text()) return false;
+    return left.uid_is_text() ? left.uid_text() == right.uid_text() : left.uuid() == right.uuid();
+  }
   base::Result<> visit(const std::function<base::Result<>(const RowView&)>& visit) {
     Workbench bench;
     std::vector<RowReader> readers;
@@ -43,7 +54,6 @@ class Group {
     return parts_[entry.part]->pin.table().record(entry.ref);
   }
   [[nodiscard]] std::vector<Entry> entries() const;
-  [[nodiscard]] std::vector<Entry> sorted() const;
   [[nodiscard]] bool less(const Entry& a, const Entry& b) const;
 
   std::vector<const PinnedRows*> parts_;
@@ -99,10 +109,8 @@ bool Group::less(const Entry& a, const Entry& b) const {
   return kind(a, left) < kind(b, right);
 }
 
-}  // namespace
-
-base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
-                            const std::function<base::Result<>(const RowView&)>& visit) {
+/// Targets in their order.
+std::vector<Group> groups_of(const std::vector<PinnedRows>& parts) {
   std::vector<const PinnedRows*> order;
   for (const PinnedRows& part : parts) order.push_back(&part);
   const auto target = [](const PinnedRows* part) {
@@ -110,11 +118,51 @@ base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
     return std::tie(owner.ns, owner.name);
   };
   std::ranges::sort(order, {}, target);
+  std::vector<Group> groups;
   for (auto first = order.begin(); first != order.end();) {
     const auto end = std::find_if(
         first, order.end(), [&](const PinnedRows* part) { return target(part) != target(*first); });
-    KL_TRY(Group({first, end}).visit(visit));
+    groups.emplace_back(std::vector<const PinnedRows*>(first, end));
     first = end;
+  }
+  return groups;
+}
+
+}  // namespace
+
+base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
+                            const std::function<base::Result<>(const RowView&)>& visit) {
+  for (Group& group : groups_of(parts)) KL_TRY(group.visit(visit));
+  return {};
+}
+
+SortedRows::SortedRows(std::shared_ptr<const std::vector<PinnedRows>> parts)
+    : parts_(std::move(parts)) {
+  std::size_t count = 0;
+  for (const PinnedRows& part : *parts_) count += part.rows.size();
+  rows_.reserve(count);
+  for (const Group& group : groups_of(*parts_)) {
+    const std::vector<Entry> entries = group.sorted();
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i + 1 < entries.size() && group.same(entries[i], entries[i + 1])) continue;
+      const PinnedRows* part = group.parts()[entries[i].part];
+      rows_.push_back({static_cast<std::uint32_t>(part - parts_->data()), entries[i].ref});
+    }
+  }
+}
+
+base::Result<> SortedRows::visit(std::size_t first, std::size_t last, What what,
+                                 const std::function<base::Result<>(const RowView&)>& visit) const {
+  Workbench bench;
+  std::vector<RowReader> readers;
+  for (const PinnedRows& part : *parts_) {
+    readers.emplace_back(part.pin.table().common(), part.pin.table().owner(), bench);
+  }
+  for (std::size_t i = first; i < std::min(last, rows_.size()); ++i) {
+    const Place& place = rows_[i];
+    const Record record = (*parts_)[place.part].pin.table().record(place.ref);
+    RowReader& reader = readers[place.part];
+    KL_TRY(visit(what == What::kKeys ? reader.read_key(record) : reader.read(record)));
   }
   return {};
 }
