@@ -79,6 +79,10 @@ struct LaidOut {
   LayoutContent content = LayoutContent::kItem;
   std::string manifest_key;  ///< attribute that holds the whole object
   bool rows_carry_objects = false;
+  /// The rows decided mode, content or key: another set may be laid out in another way.
+  bool by_rows = false;
+  /// With by_rows and rows that do not carry objects: numbers of one or two rows that show it.
+  std::vector<std::size_t> unlike_rows;
   bool prune = false;
   bool writes_manifest = false;  ///< trees, and pruned documents
   std::string document_path;     ///< of the document (or index), for commit texts

@@ -6,57 +6,55 @@
 #include <set>
 #include <unordered_set>
 
-#include "sinks/git/tree_editor.h"
+#include "sinks/git/file_writer.h"
 #include "sinks/layout/run_layout.h"
 
 namespace kollect::sinks::git {
 
 namespace {
 
-using What = ExportReport::Change::What;
-
 constexpr std::size_t kMostReadToRecognise = 4U << 20U;
-constexpr std::size_t kMostOfHead = 4096;  // the export time stands before that
 
 class Builder {
  public:
   Builder(const base::Context& context, const ObjectStore& store, std::optional<Oid> tip_tree,
-          const std::vector<Export>& exports, const LayoutSpec& spec, PackWriter& pack)
-      : context_(context),
-        store_(store),
+          const std::vector<Export>& exports, const LayoutSpec& spec, PackWriter& pack, bool list)
+      : store_(store),
         tip_tree_(tip_tree),
         exports_(exports),
         spec_(spec),
         pack_(pack),
-        tree_(store, tip_tree) {}
+        tree_(store, tip_tree),
+        files_(context, store, tree_, pack, list) {}
 
   base::Result<ChangeSet> run() {
     owned_.resize(exports_.size());
     known_.resize(exports_.size());
     for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(find_owned(i));
     KL_ASSIGN(auto layout, RunLayout::plan(exports_, spec_, owned_));
-    layout_ = &layout;
-    out_.laid_out = layout.exports();
-    for (const auto& laid_out : out_.laid_out) {
+    laid_out_ = &layout.exports();
+    for (const auto& laid_out : *laid_out_) {
       written_.insert(laid_out.paths.begin(), laid_out.paths.end());
       if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
-      out_.report.warnings.insert(out_.report.warnings.end(), laid_out.warnings.begin(),
-                                  laid_out.warnings.end());
+      auto& warnings = files_.report().warnings;
+      warnings.insert(warnings.end(), laid_out.warnings.begin(), laid_out.warnings.end());
     }
     kept_.resize(exports_.size());
     for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(prune(i));
     for (std::size_t i = 0; i < exports_.size(); ++i) {
-      KL_TRY(layout.emit(i, [this](File&& file) { return put(file); }));
-      if (!out_.laid_out[i].writes_manifest) continue;
-      auto paths = out_.laid_out[i].paths;
+      KL_TRY(layout.emit(i, [this](File&& file) { return files_.put(file); }));
+      const auto& laid_out = (*laid_out_)[i];
+      if (!laid_out.writes_manifest) continue;
+      auto paths = laid_out.paths;
       paths.insert(paths.end(), kept_[i].begin(), kept_[i].end());
-      KL_TRY(put(layout.manifest(i, std::move(paths))));
+      KL_TRY(files_.put(layout.manifest(i, std::move(paths))));
     }
-    if (out_.report.written + out_.report.removed > 0) {
+    std::optional<Oid> changed;
+    if (files_.changed()) {
       KL_ASSIGN(const auto root, tree_.write(pack_));
-      if (!tip_tree_ || root != *tip_tree_) out_.tree = root;
+      if (!tip_tree_ || root != *tip_tree_) changed = root;
     }
-    return std::move(out_);
+    return ChangeSet{changed, std::move(files_.report()), std::move(layout), std::move(kept_)};
   }
 
  private:
@@ -116,7 +114,7 @@ class Builder {
 
   /// A repository without manifest and index: files beside ours that are this inventory's content.
   base::Result<> recognise(std::size_t i) {
-    const auto& laid_out = out_.laid_out[i];
+    const auto& laid_out = (*laid_out_)[i];
     KL_ASSIGN(const auto claimed, claimed_paths());
     std::set<std::string> folders;
     for (const auto& path : laid_out.row_paths) {
@@ -152,17 +150,17 @@ class Builder {
     KL_TRY(tree_.for_files_below(
         folder, [&](std::string_view below) { return siblings.may_be_below(below); },
         [&](std::string_view path) -> base::Result<> {
-          if (siblings.matches(path) && !written_.contains(std::string(path))) {
+          if (siblings.matches(path) && !written_.contains(path)) {
             found.emplace_back(path);
           }
           return {};
         }));
-    for (const auto& path : found) KL_TRY(remove(path));
+    for (const auto& path : found) KL_TRY(files_.remove(path));
     return {};
   }
 
   base::Result<> prune(std::size_t i) {
-    const auto& laid_out = out_.laid_out[i];
+    const auto& laid_out = (*laid_out_)[i];
     if (laid_out.mode == LayoutMode::kDocument) {
       KL_TRY(find_siblings(i));
     } else if (!known_[i]) {
@@ -178,7 +176,7 @@ class Builder {
       });
       if (!old.has_value()) return old.error();
       if (!keep) {
-        KL_TRY(remove(path));
+        KL_TRY(files_.remove(path));
         continue;
       }
       KL_ASSIGN(const auto there, tree_.file(path));
@@ -187,66 +185,18 @@ class Builder {
     return {};
   }
 
-  base::Result<> remove(const std::string& path) {
-    KL_ASSIGN(const bool removed, tree_.remove_file(path));
-    if (!removed) return {};
-    ++out_.report.removed;
-    out_.report.changes.push_back({What::kRemove, path, 0, 0});
-    return {};
-  }
-
-  static base::Result<Pieces> pieces(const File& file, std::optional<base::WallTime> at) {
-    Pieces content;
-    KL_TRY(file.chunks(
-        [&](std::string_view piece) -> base::Result<> {
-          content.add(piece);
-          return {};
-        },
-        at));
-    return content;
-  }
-
-  base::Result<> put(const File& file) {
-    KL_TRY(context_.check());
-    KL_ASSIGN(const auto old, tree_.file(file.path));
-    if (old && file.timed) {
-      KL_ASSIGN(const auto old_head, store_.blob(*old, kMostOfHead));
-      if (const auto time = exported_at_of(old_head)) {
-        KL_ASSIGN(const auto same_time, pieces(file, time));
-        if (hash_object(ObjectType::kBlob, same_time) == *old) {
-          return note(What::kUnchanged, file, same_time.size());
-        }
-      }
-    }
-    KL_ASSIGN(const auto content, pieces(file, {}));
-    const auto oid = hash_object(ObjectType::kBlob, content);
-    if (old && *old == oid) return note(What::kUnchanged, file, content.size());
-    KL_TRY(pack_.add(ObjectType::kBlob, oid, content));
-    KL_TRY(tree_.set_file(file.path, oid));
-    return note(old ? What::kUpdate : What::kCreate, file, content.size());
-  }
-
-  base::Result<> note(What what, const File& file, std::size_t bytes) {
-    auto& report = out_.report;
-    ++(what == What::kUnchanged ? report.unchanged : report.written);
-    if (what != What::kUnchanged) report.bytes += bytes;
-    report.changes.push_back({what, file.path, file.rows, bytes});
-    return {};
-  }
-
-  const base::Context& context_;
   const ObjectStore& store_;
   const std::optional<Oid> tip_tree_;
   const std::vector<Export>& exports_;
   const LayoutSpec& spec_;
   PackWriter& pack_;
   TreeEditor tree_;
-  const RunLayout* layout_ = nullptr;
+  FileWriter files_;
+  const std::vector<LaidOut>* laid_out_ = nullptr;
   std::vector<Owned> owned_;
   std::vector<bool> known_;  // a manifest or index told what is owned
   std::vector<std::vector<std::string>> kept_;
-  std::unordered_set<std::string> written_;
-  ChangeSet out_;
+  std::unordered_set<std::string_view> written_;
 };
 
 }  // namespace
@@ -254,8 +204,8 @@ class Builder {
 base::Result<ChangeSet> build_change_set(const base::Context& context, const ObjectStore& store,
                                          std::optional<Oid> tip_tree,
                                          const std::vector<Export>& exports,
-                                         const LayoutSpec& layout, PackWriter& pack) {
-  return Builder(context, store, tip_tree, exports, layout, pack).run();
+                                         const LayoutSpec& layout, PackWriter& pack, bool list) {
+  return Builder(context, store, tip_tree, exports, layout, pack, list).run();
 }
 
 }  // namespace kollect::sinks::git

@@ -13,15 +13,17 @@ namespace kollect::sinks::git {
 struct ChangeSet {
   std::optional<Oid> tree;  ///< none: the same as the tip's
   ExportReport report;
-  std::vector<LaidOut> laid_out;
+  RunLayout layout;  ///< borrows the exports
+  /// Per export: files that stay although the set does not have them.
+  std::vector<std::vector<std::string>> kept;
 };
 
 /// Renders all exports, compares them with the tip's tree (none: empty) and puts new objects into
 /// `pack`. The tip is not changed. Only files that an earlier export of the same inventory wrote
-/// are removed.
+/// are removed. `list`: the report names every file.
 base::Result<ChangeSet> build_change_set(const base::Context& context, const ObjectStore& store,
                                          std::optional<Oid> tip_tree,
                                          const std::vector<Export>& exports,
-                                         const LayoutSpec& layout, PackWriter& pack);
+                                         const LayoutSpec& layout, PackWriter& pack, bool list);
 
 }  // namespace kollect::sinks::git

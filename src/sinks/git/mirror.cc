@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/files.h"
 #include "base/hash.h"
+#include "base/process.h"
 
 namespace kollect::sinks::git {
 
@@ -18,7 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::hours kUnusedFor{48};
-constexpr std::size_t kMostPacks = 64;
+constexpr std::size_t kManyPacks = 64;
+constexpr std::size_t kMostPacks = 256;
 
 /// Why a folder cannot hold mirrors; none when it can. Made when missing.
 std::optional<std::string> unfit(const fs::path& path) {
@@ -161,6 +164,35 @@ base::Result<Mirror> Mirror::open(const base::Context& context, const fs::path& 
 
 void Mirror::discard() {
   drop_tree(git_dir_);
+}
+
+bool Mirror::is_crowded() const {
+  return pack_files(git_dir_) > kManyPacks;
+}
+
+base::Result<> Mirror::compact(const base::Context& context, const std::string& commit) {
+  // History ends where the file "shallow" says (git's documented format: a commit a line).
+  KL_TRY(base::write_file_atomic(git_dir_ / "shallow", commit + "\n"));
+  base::Command command;
+  command.program = "git";
+  // Old packs are copied as they are: a search for better deltas would cost more than it saves.
+  command.args = {"--git-dir=" + git_dir_.string(),
+                  "-c",
+                  "safe.directory=*",
+                  "-c",
+                  "pack.window=0",
+                  "-c",
+                  "repack.writeBitmaps=false",
+                  "repack",
+                  "-a",
+                  "-d",
+                  "-q"};
+  command.env = {{"GIT_CONFIG_GLOBAL", "/dev/null"}, {"GIT_CONFIG_SYSTEM", "/dev/null"},
+                 {"GIT_CONFIG_NOSYSTEM", "1"},       {"LC_ALL", "C"},
+                 {"HOME", "/nonexistent"},           {"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  KL_ASSIGN(const auto result, base::run(context, command));
+  if (result.exit_code != 0) return base::retryable("git repack: " + result.err, "damaged");
+  return {};
 }
 
 void Mirror::finish() {

@@ -38,6 +38,11 @@ class Mirror {
   [[nodiscard]] const std::filesystem::path& git_dir() const { return git_dir_; }
   /// Throws the contents away; the next ObjectStore starts anew.
   void discard();
+  /// True when there are so many packs that looking things up takes time.
+  [[nodiscard]] bool is_crowded() const;
+  /// Keeps one pack with what the commit needs, and no history. No ObjectStore that was opened
+  /// before must be used afterwards. Error: retryable; the mirror is as good as before.
+  base::Result<> compact(const base::Context& context, const std::string& commit);
   /// The mirror is in order.
   void finish();
 

@@ -73,21 +73,47 @@ base::Result<base::CommandResult> Transport::run(const base::Context& context,
   return result;
 }
 
-base::Result<bool> Transport::fetch(const base::Context& context,
-                                    const std::filesystem::path& git_dir, const std::string& branch,
-                                    int depth) const {
+base::Result<base::CommandResult> Transport::read(
+    const base::Context& context, std::string_view doing, const std::vector<std::string>& args,
+    const std::function<bool(const base::CommandResult&)>& fine) const {
   for (int attempt = 1;; ++attempt) {
-    KL_ASSIGN(const auto result,
-              run(context, {"--git-dir=" + git_dir.string(), "fetch", "--quiet", "--no-tags",
-                            "--no-recurse-submodules", "--no-write-fetch-head", "--update-shallow",
-                            fmt::format("--depth={}", depth), "--", options_.remote.url,
-                            fmt::format("+refs/heads/{}:refs/kollect/tip", branch)}));
-    if (result.exit_code == 0) return true;
-    if (is_missing_branch(result.err)) return false;
-    auto error = failure("fetch from", result.err);
+    KL_ASSIGN(auto result, run(context, args));
+    if (fine(result)) return result;
+    auto error = failure(doing, result.err);
     if (error.kind != base::ErrorKind::kRetryable || attempt == kTries) return error;
     if (!context.sleep(std::chrono::seconds(attempt))) return error;
   }
+}
+
+base::Result<bool> Transport::fetch(const base::Context& context,
+                                    const std::filesystem::path& git_dir, const std::string& branch,
+                                    int depth) const {
+  KL_ASSIGN(const auto result,
+            read(context, "fetch from",
+                 {"--git-dir=" + git_dir.string(), "fetch", "--quiet", "--no-tags",
+                  "--no-recurse-submodules", "--no-write-fetch-head", "--update-shallow",
+                  fmt::format("--depth={}", depth), "--", options_.remote.url,
+                  fmt::format("+refs/heads/{}:refs/kollect/tip", branch)},
+                 [](const base::CommandResult& done) {
+                   return done.exit_code == 0 || is_missing_branch(done.err);
+                 }));
+  return result.exit_code == 0;
+}
+
+base::Result<std::optional<std::string>> Transport::tip(const base::Context& context,
+                                                        const std::string& branch) const {
+  const auto ref = "refs/heads/" + branch;
+  KL_ASSIGN(const auto result,
+            read(context, "list", {"ls-remote", "--quiet", "--", options_.remote.url, ref},
+                 [](const base::CommandResult& done) { return done.exit_code == 0; }));
+  // The pattern also finds refs that end in the same words.
+  for (const auto line : base::split(result.out, '\n')) {
+    const auto tab = line.find('\t');
+    if (tab != std::string_view::npos && line.substr(tab + 1) == ref) {
+      return std::optional(std::string(line.substr(0, tab)));
+    }
+  }
+  return std::optional<std::string>();
 }
 
 base::Result<PushResult> Transport::push(const base::Context& context,

@@ -39,6 +39,10 @@ class Transport {
   /// does not exist.
   base::Result<bool> fetch(const base::Context& context, const std::filesystem::path& git_dir,
                            const std::string& branch, int depth) const;
+  /// Name of the branch's tip at the remote, none when the branch does not exist. Nothing is
+  /// fetched.
+  base::Result<std::optional<std::string>> tip(const base::Context& context,
+                                               const std::string& branch) const;
   /// Pushes a commit. `lease`: forced if the branch is still at this commit ("" = does not exist);
   /// none: fast-forward only.
   base::Result<PushResult> push(const base::Context& context, const std::filesystem::path& git_dir,
@@ -50,6 +54,10 @@ class Transport {
   [[nodiscard]] const Remote& remote() const { return options_.remote; }
 
  private:
+  /// Runs a reading command again after failures that may pass. `fine`: an outcome to be returned.
+  base::Result<base::CommandResult> read(
+      const base::Context& context, std::string_view doing, const std::vector<std::string>& args,
+      const std::function<bool(const base::CommandResult&)>& fine) const;
   base::Result<base::CommandResult> run(const base::Context& context,
                                         std::vector<std::string> args) const;
   base::Result<std::vector<std::string>> checked_addresses() const;

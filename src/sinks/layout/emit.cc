@@ -40,23 +40,6 @@ std::string single(Format format, const json::Value& value) {
   return {};
 }
 
-std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last) {
-  if (first == 0 && last == rows.size()) return rows.checksum();
-  base::Sha256 hash;
-  hash.update("[");
-  bool comma = false;
-  std::string text;
-  (void)rows.for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
-    text = comma ? "," : "";
-    comma = true;
-    inventory::append_row_json(text, row);
-    hash.update(text);
-    return {};
-  });
-  hash.update("]");
-  return hash.finish_hex();
-}
-
 /// Rows [first, last) as a document, in pieces.
 base::Result<> write_rows(const inventory::RowSet& rows, std::size_t first, std::size_t last,
                           Format format, const ChunkFn& out) {
@@ -111,10 +94,8 @@ class Emitter {
       if (spec_.format != Format::kJson) {
         return write_rows(*exp_.rows, begin, end, spec_.format, out);
       }
-      inventory::EnvelopeMeta meta;
-      meta.generation = exp_.generation;
+      auto meta = envelope_meta(exp_);
       meta.exported_at = at;
-      meta.cluster = exp_.cluster;
       if (out_.parts.size() == 1) return inventory::stream_envelope(*exp_.rows, meta, out);
       meta.part_index = static_cast<std::uint32_t>(part + 1);
       meta.part_total = static_cast<std::uint32_t>(out_.parts.size());
@@ -125,51 +106,20 @@ class Emitter {
 
   File index(std::size_t part) const {
     const auto [first, last] = out_.parts[part];
-    File file;
-    file.path = out_.index_paths[part];
-    file.rows = last - first;
-    file.exported_at = exp_.exported_at;
-    file.timed = true;
-    auto checksum = range_checksum(*exp_.rows, first, last);
-    file.write = [this, begin = first, end = last, checksum](const ChunkFn& out,
-                                                             base::WallTime at) {
-      json::Object object;
-      object.set("schemaVersion", kSchemaVersion);
-      object.set("itemCount", static_cast<std::int64_t>(end - begin));
-      object.set("checksum", checksum);
-      if (at != base::WallTime{}) object.set("exportedAt", base::format_rfc3339_seconds(at));
-      object.set("cluster", cluster_word(exp_));
-      json::Array paths;
-      for (std::size_t i = begin; i < end; ++i) paths.emplace_back(out_.row_paths[i]);
-      object.set("paths", std::move(paths));
-      return out(single(spec_.format, json::Value(std::move(object))));
-    };
-    return file;
+    return index_file(exp_, spec_.format, out_.index_paths[part],
+                      range_checksum(*exp_.rows, first, last),
+                      {out_.row_paths.begin() + static_cast<std::ptrdiff_t>(first),
+                       out_.row_paths.begin() + static_cast<std::ptrdiff_t>(last)});
   }
 
   base::Result<> rows(const std::function<base::Result<>(File&&)>& take) const {
     std::size_t number = 0;
-    std::string row_text;
-    json::Document document;
+    RowTexts texts(spec_.format, out_.content, out_.manifest_key);
     return exp_.rows->for_each([&](const inventory::RowView& row) -> base::Result<> {
       File file;
       file.path = out_.row_paths[number++];
       file.rows = 1;
-      if (out_.content == LayoutContent::kItem) {
-        row_text.clear();
-        inventory::append_row_json(row_text, row);
-        KL_TRY(document.reparse_borrowed(row_text));
-        file.content = single(spec_.format, document.root());
-      } else {
-        KL_TRY(document.reparse_borrowed(row.attributes));
-        auto view = document.root();
-        if (out_.content == LayoutContent::kManifest) {
-          const auto object = view.find(out_.manifest_key);
-          if (!object) return base::terminal("a row lost its object", "no-manifest");
-          view = *object;
-        }
-        file.content = single(spec_.format, view);
-      }
+      KL_ASSIGN(file.content, texts.text(row));
       return take(std::move(file));
     });
   }
@@ -181,22 +131,71 @@ class Emitter {
 
 }  // namespace
 
-base::Result<> RunLayout::emit(std::size_t export_index,
-                               const std::function<base::Result<>(File&&)>& take) const {
-  return Emitter((*impl_->exports)[export_index], impl_->spec, impl_->laid_out[export_index])
-      .run(take);
+base::Result<std::string> RowTexts::text(const inventory::RowView& row) {
+  if (content_ == LayoutContent::kItem) {
+    row_text_.clear();
+    inventory::append_row_json(row_text_, row);
+    KL_TRY(document_.reparse_borrowed(row_text_));
+    return single(format_, document_.root());
+  }
+  KL_TRY(document_.reparse_borrowed(row.attributes));
+  auto view = document_.root();
+  if (content_ == LayoutContent::kManifest) {
+    const auto object = view.find(manifest_key_);
+    if (!object) return base::terminal("a row lost its object", "no-manifest");
+    view = *object;
+  }
+  return single(format_, view);
 }
 
-File RunLayout::manifest(std::size_t export_index, std::vector<std::string> paths) const {
-  const auto& exp = (*impl_->exports)[export_index];
-  const auto& laid_out = impl_->laid_out[export_index];
-  std::sort(paths.begin(), paths.end());
+std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last) {
+  if (first == 0 && last == rows.size()) return rows.checksum();
+  base::Sha256 hash;
+  hash.update("[");
+  bool comma = false;
+  std::string text;
+  (void)rows.for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
+    text = comma ? "," : "";
+    comma = true;
+    inventory::append_row_json(text, row);
+    hash.update(text);
+    return {};
+  });
+  hash.update("]");
+  return hash.finish_hex();
+}
+
+File index_file(const Export& exp, Format format, std::string path, std::string checksum,
+                std::vector<std::string> paths) {
   File file;
-  file.path = laid_out.manifest_path;
+  file.path = std::move(path);
+  file.rows = paths.size();
+  file.exported_at = exp.exported_at;
+  file.timed = true;
+  file.write = [format, cluster = cluster_word(exp), checksum = std::move(checksum),
+                all = std::move(paths)](const ChunkFn& out, base::WallTime at) {
+    json::Object object;
+    object.set("schemaVersion", kSchemaVersion);
+    object.set("itemCount", static_cast<std::int64_t>(all.size()));
+    object.set("checksum", checksum);
+    if (at != base::WallTime{}) object.set("exportedAt", base::format_rfc3339_seconds(at));
+    object.set("cluster", cluster);
+    json::Array listed;
+    for (const auto& one : all) listed.emplace_back(one);
+    object.set("paths", std::move(listed));
+    return out(single(format, json::Value(std::move(object))));
+  };
+  return file;
+}
+
+File manifest_file(const Export& exp, std::string path, std::size_t parts,
+                   std::vector<std::string> paths) {
+  File file;
+  file.path = std::move(path);
   file.timed = true;
   file.exported_at = exp.exported_at;
-  const auto parts = laid_out.parts.size();
-  file.write = [&exp, parts, all = std::move(paths)](const ChunkFn& out, base::WallTime at) {
+  file.write = [&exp, parts, all = std::move(paths)](const ChunkFn& out,
+                                                     base::WallTime at) -> base::Result<> {
     json::Object object;
     object.set("kind", kManifestKind);
     object.set("schemaVersion", kSchemaVersion);
@@ -209,12 +208,37 @@ File RunLayout::manifest(std::size_t export_index, std::vector<std::string> path
     for (std::size_t i = 1; i <= parts; ++i) numbers.emplace_back(static_cast<std::int64_t>(i));
     object.set("parts", std::move(numbers));
     object.set("exportedAt", base::format_rfc3339_seconds(at));
-    json::Array listed;
-    for (const auto& path : all) listed.emplace_back(path);
-    object.set("paths", std::move(listed));
-    return out(json::pretty(json::Value(std::move(object))));
+    object.set("paths", json::Array());
+    auto piece = json::pretty(json::Value(std::move(object)));
+    if (all.empty()) return out(piece);
+    // The list is written into the empty one, in pieces: it has a line for every file.
+    constexpr std::string_view kEnd = "]\n}\n";
+    piece.resize(piece.size() - kEnd.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      piece += i == 0 ? "\n    " : ",\n    ";
+      json::append_string(piece, all[i]);
+      if (piece.size() < kPiece) continue;
+      KL_TRY(out(piece));
+      piece.clear();
+    }
+    piece += "\n  ";
+    piece += kEnd;
+    return out(piece);
   };
   return file;
+}
+
+base::Result<> RunLayout::emit(std::size_t export_index,
+                               const std::function<base::Result<>(File&&)>& take) const {
+  return Emitter((*impl_->exports)[export_index], impl_->spec, impl_->laid_out[export_index])
+      .run(take);
+}
+
+File RunLayout::manifest(std::size_t export_index, std::vector<std::string> paths) const {
+  const auto& laid_out = impl_->laid_out[export_index];
+  std::sort(paths.begin(), paths.end());
+  return manifest_file((*impl_->exports)[export_index], laid_out.manifest_path,
+                       laid_out.parts.size(), std::move(paths));
 }
 
 base::Result<RenderResult> render(const Export& exp, const LayoutSpec& spec,

@@ -21,32 +21,28 @@ bool is_object_of(json::View value, std::string_view kind) {
          base::iequals(value.text("kind"), kind);
 }
 
-/// Attribute name under which every row carries its whole object, "" when rows do not (4.2).
-base::Result<std::string> inspect_rows(const inventory::RowSet& rows) {
+/// Sets the attribute name under which every row carries its whole object, "" when rows do not
+/// (4.2).
+base::Result<> inspect_rows(const inventory::RowSet& rows, LaidOut& out) {
   std::string key;
-  bool first = true;
-  bool carried = true;
+  std::size_t number = 0;
   json::Document document;
   // A visitor stops by an error; this one is no failure.
   const auto stop = base::not_found("rows do not carry objects", "stop");
   const auto visited = rows.for_each([&](const inventory::RowView& row) -> base::Result<> {
-    carried = false;
-    KL_TRY(document.reparse_borrowed(row.attributes));
-    std::string_view found;
-    std::size_t count = 0;
-    for (const auto member : document.root().members()) {
-      if (!is_object_of(member.value, row.kind)) continue;
-      found = member.key;
-      ++count;
+    KL_ASSIGN(auto found, object_key(row, document));
+    if (found.empty() || (number > 0 && found != key)) {
+      out.unlike_rows = {number};
+      if (!found.empty()) out.unlike_rows.push_back(0);
+      return stop;
     }
-    if (count != 1 || (!first && found != key)) return stop;
-    key = found;
-    first = false;
-    carried = true;
+    key = std::move(found);
+    ++number;
     return {};
   });
   if (!visited.has_value() && visited.error().reason != "stop") return visited.error();
-  return carried ? key : std::string();
+  if (visited.has_value()) out.manifest_key = key;
+  return {};
 }
 
 base::Result<> decide(const Export& exp, const LayoutSpec& spec, LaidOut& out) {
@@ -54,7 +50,7 @@ base::Result<> decide(const Export& exp, const LayoutSpec& spec, LaidOut& out) {
     out.manifest_key = *exp.resource_key;
     out.rows_carry_objects = true;
   } else {
-    KL_ASSIGN(out.manifest_key, inspect_rows(*exp.rows));
+    KL_TRY(inspect_rows(*exp.rows, out));
     out.rows_carry_objects = !out.manifest_key.empty();
   }
   if (out.manifest_key.empty()) out.manifest_key = "resource";
@@ -64,6 +60,8 @@ base::Result<> decide(const Export& exp, const LayoutSpec& spec, LaidOut& out) {
   out.content = spec.content.value_or(out.rows_carry_objects && tree ? LayoutContent::kManifest
                                                                      : LayoutContent::kItem);
   if (!tree) out.content = LayoutContent::kItem;
+  out.by_rows = !exp.resource_key &&
+                (!spec.mode || (tree && !spec.content) || out.content == LayoutContent::kManifest);
   out.prune = tree || spec.prune;
   out.writes_manifest = out.prune;
   return {};
@@ -72,11 +70,7 @@ base::Result<> decide(const Export& exp, const LayoutSpec& spec, LaidOut& out) {
 base::Result<> cut(const Export& exp, LaidOut& out) {
   out.parts = {{0, exp.rows->size()}};
   if (exp.max_bytes == 0) return {};
-  inventory::EnvelopeMeta meta;
-  meta.generation = exp.generation;
-  meta.exported_at = exp.exported_at;
-  meta.cluster = exp.cluster;
-  KL_ASSIGN(auto parts, inventory::cut_parts(*exp.rows, meta, exp.max_bytes));
+  KL_ASSIGN(auto parts, inventory::cut_parts(*exp.rows, envelope_meta(exp), exp.max_bytes));
   if (parts.size() < 2) return {};
   out.parts.clear();
   for (const auto& part : parts) out.parts.emplace_back(part.first, part.last);
@@ -152,6 +146,26 @@ base::Result<DraftPaths> draft_rows(const Export& exp, const LayoutSpec& spec, c
 }
 
 }  // namespace
+
+base::Result<std::string> object_key(const inventory::RowView& row, json::Document& scratch) {
+  KL_TRY(scratch.reparse_borrowed(row.attributes));
+  std::string_view found;
+  std::size_t count = 0;
+  for (const auto member : scratch.root().members()) {
+    if (!is_object_of(member.value, row.kind)) continue;
+    found = member.key;
+    ++count;
+  }
+  return count == 1 ? std::string(found) : std::string();
+}
+
+inventory::EnvelopeMeta envelope_meta(const Export& exp) {
+  inventory::EnvelopeMeta meta;
+  meta.generation = exp.generation;
+  meta.exported_at = exp.exported_at;
+  meta.cluster = exp.cluster;
+  return meta;
+}
 
 RunLayout::RunLayout(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RunLayout::RunLayout(RunLayout&&) noexcept = default;

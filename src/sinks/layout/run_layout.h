@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json/document.h"
 #include "sinks/layout.h"
 #include "sinks/layout/path_template.h"
 
@@ -40,6 +41,38 @@ class RowPaths {
   std::string name_;
   std::string generation_;
 };
+
+/// Name of the row's only attribute that is an object of the row's kind (4.2); "" when there is
+/// none or more than one.
+base::Result<std::string> object_key(const inventory::RowView& row, base::json::Document& scratch);
+
+/// The metadata of a document of the export, without parts.
+inventory::EnvelopeMeta envelope_meta(const Export& exp);
+
+/// Writes the text of a row's file. Keeps room between calls; one thread.
+class RowTexts {
+ public:
+  RowTexts(Format format, LayoutContent content, std::string manifest_key)
+      : format_(format), content_(content), manifest_key_(std::move(manifest_key)) {}
+  /// Error (terminal, "no-manifest"): content is manifest and the row has no such attribute.
+  base::Result<std::string> text(const inventory::RowView& row);
+
+ private:
+  Format format_;
+  LayoutContent content_;
+  std::string manifest_key_;
+  std::string row_text_;
+  base::json::Document document_;
+};
+
+/// A split index (4.5): `paths` of the rows in their order, `checksum` of their JSON array.
+File index_file(const Export& exp, Format format, std::string path, std::string checksum,
+                std::vector<std::string> paths);
+/// Row checksum of rows [first, last).
+std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last);
+/// The set manifest (5.3); `paths` are sorted. Borrows the export.
+File manifest_file(const Export& exp, std::string path, std::size_t parts,
+                   std::vector<std::string> paths);
 
 /// Suffix that separates objects whose paths meet: "-" and eight digits.
 std::string collision_suffix(const inventory::RowView& row);

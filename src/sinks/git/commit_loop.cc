@@ -1,0 +1,192 @@
+#include "sinks/git/commit_loop.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <random>
+
+#include "base/strings.h"
+
+namespace kollect::sinks::git {
+
+namespace {
+
+constexpr const char* kTipRef = "refs/kollect/tip";
+constexpr int kRebuilds = 5;
+constexpr int kDeclines =
+    2;  // a refusal by the server is tried once more: it may have been about a race
+constexpr int kNetworkTries = 3;
+constexpr std::chrono::seconds kLongestPause{10};
+
+bool is_damage(const base::Error& error) {
+  if (error.reason == "damaged") return true;
+  if (error.kind != base::ErrorKind::kRetryable) return false;
+  const auto text = base::to_lower(error.message);
+  constexpr std::array<std::string_view, 10> kSigns = {
+      "bad object",           "corrupt",          "missing blob",
+      "missing tree",         "index-pack",       ".lock': file exists",
+      "not a git repository", "unresolved delta", "did not send all",
+      "loose object"};
+  return std::any_of(kSigns.begin(), kSigns.end(),
+                     [&](std::string_view sign) { return text.find(sign) != std::string::npos; });
+}
+
+}  // namespace
+
+/// Pushes that did not get through.
+struct CommitLoop::Losses {
+  int races = 0;
+  int declines = 0;
+  int failures = 0;
+
+  /// Counts a failed push; an error when there is no point in another try. `took`: the time from
+  /// fetch to push.
+  base::Result<> wait_before_next(const base::Context& context, const PushResult& pushed,
+                                  base::Duration took) {
+    using What = PushResult::What;
+    if (pushed.what == What::kRace) {
+      if (++races > kRebuilds) {
+        return base::retryable(
+            fmt::format("other writers were faster {} times: {}", races, pushed.error.message),
+            "push-race");
+      }
+      // Only one of those who push within the time that a try takes can win. So the pauses are
+      // random over a multiple of that time, twice as long after each loss.
+      const auto most = std::min<base::Duration>(took * (2 << races), kLongestPause);
+      std::mt19937_64 random(std::random_device{}());
+      const auto pause =
+          std::uniform_int_distribution<base::Duration::rep>(0, most.count())(random);
+      if (!context.sleep(base::Duration(pause))) return context.check();
+      return {};
+    }
+    if (pushed.what == What::kDeclined) {
+      if (++declines >= kDeclines) return pushed.error;
+      return {};
+    }
+    if (pushed.error.kind != base::ErrorKind::kRetryable || ++failures >= kNetworkTries) {
+      return pushed.error;
+    }
+    if (!context.sleep(std::chrono::seconds(failures))) return pushed.error;
+    return {};
+  }
+};
+
+std::string signature_text(std::string_view text) {
+  std::string out;
+  for (const char c : base::trim(text)) {
+    if (c != '<' && c != '>' && static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out;
+}
+
+base::Result<ExportReport> CommitLoop::run(const base::Context& context, Job& job) {
+  KL_ASSIGN(const auto root, mirror_root(options_.mirror_dir, read_environment));
+  KL_ASSIGN(auto mirror,
+            Mirror::open(context, root, Mirror::key(transport_.remote().url, options_.branch)));
+  auto result = attempt(context, mirror, job);
+  if (!result.has_value() && is_damage(result.error())) {
+    // The mirror is a cache: once more with a new one.
+    mirror.discard();
+    result = attempt(context, mirror, job);
+  }
+  // After a cut the mirror may be half-finished; its mark stays and the next run starts anew.
+  if (result.has_value() ||
+      (result.error().kind != base::ErrorKind::kCancelled && !is_damage(result.error()))) {
+    mirror.finish();
+  }
+  return result;
+}
+
+base::Result<ExportReport> CommitLoop::attempt(const base::Context& context, Mirror& mirror,
+                                               Job& job) {
+  Losses losses;
+  auto source = job.asks_first() ? Source::kRemote : Source::kMirror;
+  while (true) {
+    KL_TRY(context.check());
+    const auto began = context.clock().steady_now();
+    KL_ASSIGN(auto store, ObjectStore::open(mirror.git_dir()));
+    KL_ASSIGN(const auto tip, find_tip(context, store, source));
+    KL_ASSIGN(auto pack, PackWriter::create(mirror.git_dir() / "kollect-new.pack",
+                                            [&](const Oid& oid) { return store.exists(oid); }));
+    std::optional<Oid> tip_tree;
+    if (tip) {
+      KL_ASSIGN(tip_tree, store.tree_of_commit(*tip));
+    }
+    KL_ASSIGN(auto built, job.build({context, store, tip_tree, source != Source::kMirror, pack}));
+    if (built.ask) {
+      source = Source::kRemote;
+      continue;
+    }
+    if (!built.tree) {
+      if (tip_tree) job.confirmed(*tip_tree);
+      return std::move(built.report);
+    }
+    KL_ASSIGN(const auto commit, make_commit(context, store, pack, tip, *built.tree, built.texts));
+    std::optional<std::string> lease;
+    if (options_.force_push) lease = tip ? tip->hex() : "";
+    KL_ASSIGN(const auto pushed,
+              transport_.push(context, mirror.git_dir(), commit.hex(), options_.branch, lease));
+    if (pushed.what == PushResult::What::kDone) {
+      KL_TRY(store.set_ref(kTipRef, commit));
+      job.confirmed(*built.tree);
+      compact(context, mirror, store, commit, *built.tree, job);
+      return std::move(built.report);
+    }
+    // A tip from memory that was out of date is no lost race.
+    if (pushed.what != PushResult::What::kRace || source != Source::kMirror) {
+      KL_TRY(losses.wait_before_next(context, pushed, context.clock().steady_now() - began));
+    }
+    source = Source::kFetch;
+  }
+}
+
+base::Result<std::optional<Oid>> CommitLoop::find_tip(const base::Context& context,
+                                                      const ObjectStore& store,
+                                                      Source& source) const {
+  KL_ASSIGN(auto tip, store.ref(kTipRef));
+  if (tip && source == Source::kMirror) return tip;
+  if (tip && source == Source::kRemote) {
+    // One question, and no fetch where nobody else has written.
+    KL_ASSIGN(const auto name, transport_.tip(context, options_.branch));
+    if (!name) return std::optional<Oid>();
+    if (*name == tip->hex()) return tip;
+  }
+  source = Source::kFetch;
+  KL_ASSIGN(const bool there,
+            transport_.fetch(context, store.path(), options_.branch, options_.depth));
+  if (!there) return std::optional<Oid>();
+  KL_ASSIGN(tip, store.ref(kTipRef));
+  if (!tip) return base::retryable("git mirror: the fetched tip is not there", "damaged");
+  return tip;
+}
+
+base::Result<Oid> CommitLoop::make_commit(const base::Context& context, ObjectStore& store,
+                                          PackWriter& pack, const std::optional<Oid>& tip,
+                                          const Oid& tree, const CommitContext& texts) const {
+  KL_ASSIGN(const auto message, commit_message(options_.commit, texts));
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(context.clock().now().time_since_epoch())
+          .count();
+  const auto who = fmt::format("{} <{}> {} +0000", signature_text(options_.author_name),
+                               signature_text(options_.author_email), seconds);
+  Pieces content;
+  content.add(fmt::format("tree {}\n", tree.hex()));
+  if (tip) content.add(fmt::format("parent {}\n", tip->hex()));
+  content.add(fmt::format("author {}\ncommitter {}\n\n{}\n", who, who, message));
+  const auto commit = hash_object(ObjectType::kCommit, content);
+  KL_TRY(pack.add(ObjectType::kCommit, commit, content));
+  KL_TRY(pack.finish());
+  if (pack.count() > 0) KL_TRY(store.take_pack(pack.path()));
+  return commit;
+}
+
+void CommitLoop::compact(const base::Context& context, Mirror& mirror, const ObjectStore& store,
+                         const Oid& tip, const Oid& tree, Job& job) const {
+  if (!mirror.is_crowded()) return;
+  job.before_compaction(store, tree);
+  // A mirror that stays crowded is thrown away by a later run: the export itself is done.
+  (void)mirror.compact(context, tip.hex());
+}
+
+}  // namespace kollect::sinks::git

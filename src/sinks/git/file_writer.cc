@@ -1,0 +1,59 @@
+#include "sinks/git/file_writer.h"
+
+namespace kollect::sinks::git {
+
+namespace {
+
+using What = ExportReport::Change::What;
+
+constexpr std::size_t kMostOfHead = 4096;  // the export time stands before that
+
+base::Result<Pieces> pieces(const File& file, std::optional<base::WallTime> at) {
+  Pieces content;
+  KL_TRY(file.chunks(
+      [&](std::string_view piece) -> base::Result<> {
+        content.add(piece);
+        return {};
+      },
+      at));
+  return content;
+}
+
+}  // namespace
+
+base::Result<> FileWriter::put(const File& file) {
+  KL_TRY(context_.check());
+  KL_ASSIGN(const auto old, tree_.file(file.path));
+  if (old && file.timed) {
+    KL_ASSIGN(const auto old_head, store_.blob(*old, kMostOfHead));
+    if (const auto time = exported_at_of(old_head)) {
+      KL_ASSIGN(const auto same_time, pieces(file, time));
+      if (hash_object(ObjectType::kBlob, same_time) == *old) {
+        return note(What::kUnchanged, file, same_time.size());
+      }
+    }
+  }
+  KL_ASSIGN(const auto content, pieces(file, {}));
+  const auto oid = hash_object(ObjectType::kBlob, content);
+  if (old && *old == oid) return note(What::kUnchanged, file, content.size());
+  KL_TRY(pack_.add(ObjectType::kBlob, oid, content));
+  KL_TRY(tree_.set_file(file.path, oid));
+  return note(old ? What::kUpdate : What::kCreate, file, content.size());
+}
+
+base::Result<> FileWriter::remove(const std::string& path) {
+  KL_ASSIGN(const bool removed, tree_.remove_file(path));
+  if (!removed) return {};
+  ++report_.removed;
+  if (list_) report_.changes.push_back({What::kRemove, path, 0, 0});
+  return {};
+}
+
+base::Result<> FileWriter::note(What what, const File& file, std::size_t bytes) {
+  ++(what == What::kUnchanged ? report_.unchanged : report_.written);
+  if (what != What::kUnchanged) report_.bytes += bytes;
+  if (list_) report_.changes.push_back({what, file.path, file.rows, bytes});
+  return {};
+}
+
+}  // namespace kollect::sinks::git

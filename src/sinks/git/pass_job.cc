@@ -1,0 +1,135 @@
+#include "sinks/git/pass_job.h"
+
+#include "sinks/layout/run_layout.h"
+
+namespace kollect::sinks::git {
+
+PassJob::PassJob(const Pass& pass, const GitSinkOptions& options, Ledgers& ledgers)
+    : pass_(pass), options_(options), ledgers_(ledgers) {
+  const auto found = ledgers.find(pass.head.inventory);
+  if (found == ledgers.end()) return;
+  ledger_ = &found->second;
+  if (pass.changes != nullptr) {
+    auto delta = Delta::plan(*ledger_, pass, options.layout);
+    if (!delta.has_value()) {
+      why_all_ = delta.error().message;
+      return;
+    }
+    delta_ = std::move(*delta);
+    way_ = Way::kDelta;
+  } else if (ledger_->same_head(pass.head) && ledger_->set_hash == pass.set_hash) {
+    way_ = Way::kRefresh;
+  }
+}
+
+bool PassJob::is_idle(const Pass& pass, const Ledgers& ledgers) {
+  const auto found = ledgers.find(pass.head.inventory);
+  return pass.changes != nullptr && found != ledgers.end() && found->second.same_head(pass.head) &&
+         found->second.set_hash == pass.changes->set_hash();
+}
+
+ExportReport PassJob::unchanged(const Ledger& ledger) {
+  ExportReport report;
+  report.unchanged = ledger.files();
+  return report;
+}
+
+base::Result<Built> PassJob::build(const Try& one) {
+  // Somebody wrote below our paths: what the files are is not known any more.
+  if (way_ != Way::kAll && ledger_->touched_in(one.store, one.tree)) {
+    way_ = Way::kAll;
+    why_all_ = "somebody else wrote to the inventory's files";
+  }
+  Built out;
+  if (way_ == Way::kRefresh) {
+    out.report = unchanged(*ledger_);
+    return out;
+  }
+  if (way_ == Way::kDelta) {
+    auto built = delta_->build(one.context, one.store, *one.tree, one.pack);
+    if (built.has_value()) {
+      const auto& next = delta_->next();
+      out.tree = built->tree;
+      out.report = std::move(built->report);
+      out.texts = texts(next.layout.document_path, pass_.changes->row_count(), next.set_hash);
+      return out;
+    }
+    if (built.error().kind != base::ErrorKind::kTerminal) return built.error();
+    way_ = Way::kAll;
+    why_all_ = built.error().message;
+  }
+  if (one.asked) return build_all(one);
+  out.ask = true;
+  return out;
+}
+
+base::Result<Built> PassJob::build_all(const Try& one) {
+  if (pass_.rows == nullptr) {
+    return base::retryable("the changes alone do not do", std::string(kNeedsAllRows));
+  }
+  if (!rows_) {
+    rows_ = pass_.rows->to_row_set();
+    exports_ = {pass_.head};
+    exports_.front().rows = &*rows_;
+  }
+  KL_ASSIGN(all_, build_change_set(one.context, one.store, one.tree, exports_, options_.layout,
+                                   one.pack, false));
+  Built out;
+  out.tree = all_->tree;
+  out.report = all_->report;
+  if (!out.tree) return out;
+  const auto& layout = all_->layout.exports().front();
+  // A tree has no document with a checksum over all rows; computing one for the commit's text would
+  // make every commit as dear as the whole set.
+  out.texts =
+      texts(layout.document_path, rows_->size(),
+            layout.mode == LayoutMode::kDocument ? rows_->checksum() : pass_.rows->set_hash());
+  return out;
+}
+
+CommitContext PassJob::texts(const std::string& document_path, std::size_t rows,
+                             std::string checksum) const {
+  const auto& head = pass_.head;
+  CommitContext out;
+  out.cluster = cluster_word(head);
+  out.ns = head.inventory.ns;
+  out.name = head.inventory.name;
+  out.generation = head.generation;
+  out.item_count = rows;
+  out.checksum = std::move(checksum);
+  out.exported_at = head.exported_at;
+  out.sink = options_.sink_name;
+  out.path = document_path;
+  return out;
+}
+
+void PassJob::confirmed(const Oid& tree) {
+  switch (way_) {
+    case Way::kRefresh:
+      ledger_->tree = tree;
+      return;
+    case Way::kDelta:
+      *ledger_ = std::move(delta_->next());
+      ledger_->tree = tree;
+      return;
+    case Way::kAll:
+      break;
+  }
+  ledgers_.erase(pass_.head.inventory);
+  ledger_ = nullptr;
+  // Most inventories without rows are on their way out.
+  if (rows_->empty()) return;
+  // Changes do not tell which of two owners' rows the set has.
+  if (rows_->size() != pass_.rows->size()) return;
+  auto ledger = Ledger::of(exports_.front(), pass_.rows->set_hash(), options_.layout,
+                           all_->layout.exports().front(), all_->kept.front(), tree);
+  if (ledger.has_value()) ledgers_.emplace(pass_.head.inventory, std::move(*ledger));
+}
+
+void PassJob::before_compaction(const ObjectStore& store, const Oid& tree) {
+  for (auto& [inventory, ledger] : ledgers_) {
+    if (!ledger.touched_in(store, tree)) ledger.tree = tree;
+  }
+}
+
+}  // namespace kollect::sinks::git
