@@ -53,6 +53,7 @@ bench: all servers ## benchmarks of the rooms, and collect against a raw list on
 
 chaos: all servers ## operator, API server, PostgreSQL and Git killed at random under change (CHAOS_ROUNDS, CHAOS_ARGS=--seed N)
 	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/chaos_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
+	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/storm_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
 	@scripts/install-deps.sh dev

@@ -1,6 +1,6 @@
 #!/bin/bash
 # The demo: an example cluster (examples/dump) is collected into a Git repository and SQLite, three objects change, and it is
-# collected again.
+# collected again. Then `kollect sandbox` serves the same cluster over the Kubernetes API, and `kollect operator` keeps both in step.
 #   demo.sh KOLLECT [WORK-FOLDER]
 set -euo pipefail
 KOLLECT=$(readlink -f "$1")
@@ -78,11 +78,88 @@ run kollect collect --config config --manifests cluster --cluster harbor --sqlit
 [ "$(git -C inventory.git rev-list --count main)" = 2 ] || { echo "demo: a run without changes made a commit" >&2; exit 1; }
 echo "${green}still two commits${off}"
 
+# From here on nobody runs a command for each export: an API server, and the operator that watches it.
+WATCHED=()
+end_watched() { [ ${#WATCHED[@]} = 0 ] || { kill "${WATCHED[@]}" && wait "${WATCHED[@]}"; } 2>/dev/null || true; }
+trap end_watched EXIT
+# start NAME kollect ARGUMENT...: runs beside us, its log in a file.
+start() {
+  local name=$1
+  shift 2
+  printf '%s$ kollect %s &%s\n' "$dim" "$*" "$off"
+  "$KOLLECT" "$@" >"$name.out" 2>"$name.log" &
+  WATCHED+=($!)
+}
+# until_true WHAT COMMAND...: asks ten times a second, half a minute long.
+until_true() {
+  local what=$1; shift
+  for _ in $(seq 300); do if "$@" >/dev/null 2>&1; then return 0; fi; sleep 0.1; done
+  echo "demo: $what: not within 30 s; see the logs in $WORK" >&2
+  exit 1
+}
+git init -q --bare -b main "$WORK/live.git"
+mkdir live
+kollect crds >live/0-crds.yaml
+for file in config/*-profile.yaml config/*-target.yaml; do cp "$file" "live/1-$(basename "$file")"; done
+cat >live/2-where.yaml <<YAML
+apiVersion: kollect.dev/v1alpha1
+kind: KollectSnapshotSink
+metadata: {name: git, namespace: kollect-system}
+spec:
+  type: git
+  cluster: harbor
+  endpoint: file://$WORK/live.git
+  layout: {mode: perResource, content: item}
+  git: {branch: main}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {name: sqlite, namespace: kollect-system}
+spec:
+  type: sqlite
+  cluster: harbor
+  sqlite: {path: live.db}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectInventory
+metadata: {name: harbor, namespace: kollect-system}
+spec:
+  snapshotSinkRefs: [git]
+  databaseSinkRefs: [sqlite]
+YAML
+
+step "6. The same without anybody running it: an API server from memory, and the operator that watches it"
+start sandbox kollect sandbox --load cluster --load live --kubeconfig-out kubeconfig
+until_true "the sandbox" test -s sandbox.out
+start operator kollect operator --kubeconfig kubeconfig --sqlite-dir . --allow-local-sinks --export-start-spread 0s --health-probe-bind-address 0
+rows_are() { [ "$(kollect query live.db --format csv "SELECT count(*) FROM inventory_rows" | tail -1)" -ge "$1" ]; }
+until_true "the first export" rows_are 1
+until_true "the first commit" git -C live.git rev-parse -q --verify main
+run kollect query live.db "SELECT kind, count(*) AS rows, count(DISTINCT namespace) AS namespaces FROM inventory_rows GROUP BY kind ORDER BY kind"
+run git -C live.git log --oneline --shortstat
+step "7. An image changes and an Ingress goes, through the API"
+SERVER=$(head -1 sandbox.out)
+call() { run curl -sS --fail-with-body -o /dev/null "$@"; }
+call -X PATCH -H 'Content-Type: application/json-patch+json' "$SERVER/apis/apps/v1/namespaces/shop-prod/deployments/checkout" \
+  -d '[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "registry.harbor.example/shop/checkout:9.1.0"}]'
+call -X DELETE "$SERVER/apis/networking.k8s.io/v1/namespaces/payments-staging/ingresses/ledger-api"
+changes_are() { [ "$(kollect query live.db --format csv "SELECT count(*) FROM inventory_changes WHERE at > (SELECT min(at) FROM inventory_changes)" | tail -1)" -ge "$1" ]; }
+in_git() { git -C live.git grep -q 'checkout:9.1.0' main && ! git -C live.git cat-file -e main:harbor/payments-staging/ingress/ledger-api.yaml; }
+until_true "the changes in SQLite" changes_are 2
+until_true "the changes in Git" in_git
+
+step "8. The exported difference, and the history"
+run git -C live.git --no-pager diff --color="$([ -n "$green" ] && echo always || echo never)" -U1 "$(git -C live.git rev-list --max-parents=0 main)" main -- harbor
+run kollect query live.db "SELECT at, change, kind, namespace, name, before->>'images' AS images_before, after->>'images' AS images_after FROM inventory_changes WHERE at > (SELECT min(at) FROM inventory_changes) ORDER BY at, kind"
+end_watched
+WATCHED=()
+
 step "Try next"
 cat <<TEXT
   alias kollect=$KOLLECT
   kollect query $WORK/inventory.db "SELECT namespace, name, attributes->>'version' FROM inventory_rows WHERE kind = 'Deployment' LIMIT 10"
   kollect collect --config $ROOT/examples/inventory/deployment-images --output -       # your own cluster, from your kubeconfig
   kollect init --output-dir my-inventory                                               # questions instead of YAML
+  kollect sandbox --generate Deployment=100000 --change-rate 100/s --kubeconfig-out sandbox.kubeconfig   # a large cluster to try things on
   kollect help
 TEXT

@@ -119,6 +119,23 @@ TEST(SandboxFaults, BookmarksAreWithheld) {
   EXPECT_EQ(through(rule({.id = "n", .action = FaultRule::Action::kNoBookmarks}), lines), "a1");
 }
 
+// A mark behind events that were never told would be a lie that no server tells.
+TEST(SandboxFaults, NothingPassesAStall) {
+  class AllAtOnce final : public http::BodySource {
+   public:
+    Pull pull(std::string& out) override {
+      out += event("a", 1) + "\n" + event("b", 2) + "\n" + event("", 3, "BOOKMARK") + "\n";
+      return {.next = Next::kMore};
+    }
+  };
+  const auto source =
+      with_faults(std::make_shared<AllAtOnce>(),
+                  rule({.id = "s", .action = FaultRule::Action::kStall, .after_events = 1}), true);
+  std::string text;
+  EXPECT_EQ(source->pull(text).next, http::BodySource::Next::kWait);
+  EXPECT_EQ(text, event("a", 1) + "\n");
+}
+
 TEST(SandboxFaults, BytesAreCounted) {
   FaultRule cut{.id = "c", .action = FaultRule::Action::kCut, .after_bytes = 7};
   const auto source = with_faults(std::make_shared<Lines>(std::vector<std::string>{"abcd", "efgh"}),

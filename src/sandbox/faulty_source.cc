@@ -37,7 +37,7 @@ class FaultySource final : public http::BodySource {
     const std::size_t before = out.size();
     if (events_) {
       std::string_view rest = text;
-      while (!rest.empty() && !ended_) {
+      while (!rest.empty() && !ended_ && !silent_) {
         const std::size_t end = rest.find('\n');
         const std::size_t size = end == std::string_view::npos ? rest.size() : end + 1;
         take_line(std::string(rest.substr(0, size)), out);

@@ -1,0 +1,50 @@
+"""`kollect sandbox` as the API server of a test."""
+import http.client
+import json
+import subprocess
+import urllib.parse
+
+import harness
+
+
+def crds():
+    return subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
+
+
+class Sandbox:
+    """Serves the kinds of kollect and `manifests` (text of YAML documents); ends with stop()."""
+
+    def __init__(self, folder, manifests="", *flags):
+        config = folder / "sandbox"
+        config.mkdir()
+        (config / "0-crds.yaml").write_text(crds(), encoding="utf-8")
+        (config / "1-manifests.yaml").write_text(manifests, encoding="utf-8")
+        self.kubeconfig = folder / "kubeconfig"
+        self.process = subprocess.Popen(
+            [harness.KOLLECT, "sandbox", "--load", str(config), "--kubeconfig-out", str(self.kubeconfig), "--bookmark-interval", "1s",
+             "--log-level", "warn", *flags], stdout=subprocess.PIPE, text=True)
+        self.url = self.process.stdout.readline().strip()
+
+    def ask(self, method, path, body=None, content="application/json"):
+        """(status, answer)"""
+        connection = http.client.HTTPConnection(urllib.parse.urlsplit(self.url).netloc, timeout=60)
+        try:
+            connection.request(method, path, json.dumps(body) if body is not None else None, {"Content-Type": content})
+            response = connection.getresponse()
+            return response.status, json.loads(response.read())
+        finally:
+            connection.close()
+
+    def call(self, method, path, body=None, content="application/json"):
+        status, answer = self.ask(method, path, body, content)
+        if status not in (200, 201):
+            raise AssertionError(f"{method} {path}: {status} {json.dumps(answer)[:400]}")
+        return answer
+
+    def patch(self, path, **members):
+        return self.call("PATCH", path, members, "application/merge-patch+json")
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
