@@ -155,8 +155,8 @@ class PartSiblings {
   std::string name_;
 };
 
-/// Tells whether an owned file must stay because its object's namespace could not be read (P-9).
-/// `read_old` gives the file's present text. When neither content nor path tell the namespace, it
+/// Tells whether an owned file must stay because its object's namespace (P-9) or target could
+/// not be read. `read_old` gives the file's present text. When neither content nor path tell, it
 /// stays.
 bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
                std::string_view path, const std::function<std::optional<std::string>()>& read_old);

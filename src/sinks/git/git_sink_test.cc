@@ -164,6 +164,47 @@ TEST_F(GitSink, P9FilesOfUnreadNamespacesStay) {
   EXPECT_THAT(listing(), ElementsAre("c/shop/pod/b.yaml", "inventory/x/t.manifest.json"));
 }
 
+// What a target that cannot be read had exported is not deleted on its account.
+TEST_F(GitSink, X9FilesOfUnreadTargetsStay) {
+  const auto two = [](bool second) {
+    inventory::RowSet rows;
+    const std::string object =
+        R"({"resource":{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}})";
+    rows.add({"x", "t", "n", "a", "", "v1", "Pod", "u1", object});
+    if (second) {
+      rows.add({"x", "t", "n", "b", "", "v1", "Pod", "u2", object});
+      rows.add({"x", "dark", "n", "c", "", "v1", "Pod", "u3", object});
+    }
+    rows.seal();
+    return rows;
+  };
+  const auto both = two(true);
+  const auto readable = two(false);
+  tree();
+  const auto files = [&](const char* content, const char* row_template) {
+    spec_.layout->content = content;
+    spec_.layout->path_template = row_template;
+    auto exp = plain_export(both);
+    exp.resource_key = "resource";
+    must_run({exp});
+    exp.rows = &readable;
+    exp.keep_targets = {"dark"};
+    must_run({exp});
+    auto out = listing();
+    std::erase_if(out, [](const auto& path) { return path.ends_with(".manifest.json"); });
+    for (auto& path : out) path = fs::path(path).stem();
+    exp.keep_targets.clear();
+    must_run({exp});
+    EXPECT_EQ(listing().size(), 2U);
+    return out;
+  };
+  EXPECT_THAT(files("item", ""), ElementsAre("a", "c"));
+  EXPECT_THAT(files("manifest", "{targetName}/{sourceName}{extension}"),
+              ::testing::UnorderedElementsAre("a", "c"));
+  // Neither the text nor the path tells the target: everything stays until all can be read.
+  EXPECT_THAT(files("manifest", ""), ElementsAre("a", "b", "c"));
+}
+
 TEST_F(GitSink, L64OneCommitForAllExports) {
   const auto rows = pods({{"n", "a"}});
   const auto more = pods({{"n", "a"}, {"n", "b"}});

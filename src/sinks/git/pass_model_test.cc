@@ -140,6 +140,11 @@ class Model {
                                                             : std::vector<std::string>();
       known_ = false;
     }
+    if (chance_.one_in(head_.keep_targets.empty() ? 50 : 3)) {
+      head_.keep_targets =
+          head_.keep_targets.empty() ? std::vector<std::string>{"a"} : std::vector<std::string>();
+      known_ = false;
+    }
     // A pass may come without differences, and with rows that are newer than they are.
     const auto differences = reader_->changes();
     if (chance_.one_in(15)) change_row();

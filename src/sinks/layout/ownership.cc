@@ -52,18 +52,42 @@ std::size_t part_suffix_length(std::string_view text) {
   return at;
 }
 
-/// Namespace that the text of a row file or whole object names; none when the text is neither.
-std::optional<std::string> namespace_in(std::string_view text) {
+/// What the text of a row's file tells of it.
+struct Told {
+  std::optional<std::string> ns;  ///< none: the text is neither a row nor a whole object
+  bool target = false;            ///< it is a row, and these are its target
+  std::string target_namespace;
+  std::string target_name;
+};
+
+Told told_by(std::string_view text) {
+  Told out;
   const auto value = read_value(text);
-  if (!value) return {};
+  if (!value) return out;
   if (value->find("targetName") != nullptr && value->find("namespace") != nullptr) {
-    return std::string(value->text("namespace"));
+    out.ns = value->text("namespace");
+    out.target = true;
+    out.target_namespace = value->text("targetNamespace");
+    out.target_name = value->text("targetName");
+    return out;
   }
   const auto* metadata = value->find("metadata");
   if (metadata != nullptr && value->find("apiVersion") != nullptr) {
-    return std::string(metadata->text("namespace"));
+    out.ns = metadata->text("namespace");
   }
-  return {};
+  return out;
+}
+
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// True when a place in the path may be one of the names ("b" of "a/b" counts).
+bool may_name(std::string_view path, const std::vector<std::string>& names, std::size_t longest) {
+  return std::ranges::any_of(names, [&](const std::string& name) {
+    const auto word = sanitise_segment(name.substr(name.rfind('/') + 1), longest);
+    return path.find(word) != std::string_view::npos;
+  });
 }
 
 }  // namespace
@@ -156,20 +180,24 @@ bool PartSiblings::may_be_below(std::string_view folder) const {
 
 bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
                std::string_view path, const std::function<std::optional<std::string>()>& read_old) {
-  if (exp.keep_namespaces.empty() || laid_out.mode == LayoutMode::kDocument) return false;
-  const auto is_kept = [&](std::string_view ns) {
-    return std::find(exp.keep_namespaces.begin(), exp.keep_namespaces.end(), ns) !=
-           exp.keep_namespaces.end();
-  };
+  const auto& namespaces = exp.keep_namespaces;
+  const auto& targets = exp.keep_targets;
+  if (laid_out.mode == LayoutMode::kDocument || (namespaces.empty() && targets.empty()))
+    return false;
+  Told told;
   if (const auto old = read_old()) {
     if (!read_index(*old).empty()) return false;
-    if (const auto ns = namespace_in(*old)) return is_kept(*ns);
+    told = told_by(*old);
   }
   const RowPaths paths(exp, spec);
-  if (!paths.path_template().uses("sourceNamespace")) return true;
-  return std::any_of(exp.keep_namespaces.begin(), exp.keep_namespaces.end(), [&](const auto& ns) {
-    return path.find(sanitise_segment(ns, spec.max_segment_length)) != std::string_view::npos;
-  });
+  const auto by_path = [&](std::string_view place, const std::vector<std::string>& names) {
+    if (names.empty()) return false;
+    return !paths.path_template().uses(place) || may_name(path, names, spec.max_segment_length);
+  };
+  if (told.ns ? has(namespaces, *told.ns) : by_path("sourceNamespace", namespaces)) return true;
+  if (!told.target) return by_path("targetName", targets);
+  return has(targets, told.target_name) ||
+         has(targets, fmt::format("{}/{}", told.target_namespace, told.target_name));
 }
 
 bool parses_as_own(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,
