@@ -66,7 +66,7 @@ class ChangeSet {
 };
 
 /// All rows of a reader's owners at one moment. Holding it neither blocks writers nor copies rows:
-/// it pins the records. Many threads may read.
+/// it pins the records. Many threads may read. It may outlive reader and store, as a ChangeSet may.
 class Snapshot {
  public:
   Snapshot();
@@ -133,7 +133,10 @@ struct RowStoreStats {
 };
 
 /// Thread-safe. Rows are keyed by owner and uid. Writers of different owners do not wait for each
-/// other.
+/// other, but for a moment at texts that are new to both and while a reader takes a snapshot or
+/// changes over both (O(owners) plus the pointers to rows). Attributes come back byte for byte;
+/// none are "{}". A row costs about 100 to 220 bytes with six attributes, index included. Memory of
+/// rows that went is given back to the system.
 class RowStore {
  public:
   explicit RowStore(RowStoreOptions options = {});
@@ -165,7 +168,8 @@ class RowStore {
   [[nodiscard]] RowStoreStats stats() const;
 
   /// Reads all owners, present and future, that `wanted` accepts. `wanted` is asked once per owner
-  /// and must be pure.
+  /// (again when the owner lost all its rows and comes back), must be pure and must not call the
+  /// store.
   std::unique_ptr<Reader> subscribe(std::function<bool(const Owner&)> wanted);
   /// Called after effective changes, on the writer's thread, without locks held; must be quick. Set
   /// before the first write.

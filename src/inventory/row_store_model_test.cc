@@ -8,38 +8,12 @@
 #include <fmt/format.h>
 
 #include "inventory/row_store.h"
+#include "inventory/row_store_testing.h"
 
 namespace kollect::inventory {
 namespace {
 
-struct Row {
-  std::string target_namespace, target_name, ns, name, group, version, kind, uid, attributes;
-  auto operator<=>(const Row&) const = default;
-
-  [[nodiscard]] RowView view() const {
-    return {.target_namespace = target_namespace,
-            .target_name = target_name,
-            .ns = ns,
-            .name = name,
-            .group = group,
-            .version = version,
-            .kind = kind,
-            .uid = uid,
-            .attributes = attributes};
-  }
-  static Row copy(const RowView& row) {
-    return {.target_namespace = std::string(row.target_namespace),
-            .target_name = std::string(row.target_name),
-            .ns = std::string(row.ns),
-            .name = std::string(row.name),
-            .group = std::string(row.group),
-            .version = std::string(row.version),
-            .kind = std::string(row.kind),
-            .uid = std::string(row.uid),
-            .attributes = std::string(row.attributes)};
-  }
-};
-
+using Row = OwnedRow;
 using Rows = std::map<std::string, Row>;
 
 /// Everything the store is to do, the plain way.
@@ -162,7 +136,7 @@ std::string attributes(Chance& chance, std::string_view name, std::string_view n
       "null",
   };
   if (chance.one_in(8)) return chance.of(odd);
-  if (chance.one_in(40)) {
+  if (chance.one_in(200)) {
     return fmt::format(R"({{"resource":"{}","n":{}}})", std::string(100'000, 'x'), chance.below(3));
   }
   if (chance.one_in(6)) {
@@ -184,7 +158,7 @@ Row make_row(Chance& chance, const Owner& owner, std::size_t uids) {
   row.target_namespace = owner.ns;
   row.target_name = owner.name;
   row.ns = chance.of<std::string>({"", "shop", "payments", "lager-é"});
-  row.name = fmt::format("name-{}", chance.below(5));
+  row.name = fmt::format("{}{}", chance.one_in(2) ? "web-" : "a-longer-name-", chance.below(5));
   row.group = chance.of<std::string>({"", "apps"});
   row.version = "v1";
   row.kind = chance.of<std::string>({"Deployment", "ConfigMap"});
@@ -197,19 +171,6 @@ Row make_row(Chance& chance, const Owner& owner, std::size_t uids) {
 Row stored(Row row) {
   if (row.attributes.empty()) row.attributes = "{}";
   return row;
-}
-
-Rows read(const Snapshot& snapshot) {
-  Rows rows;
-  EXPECT_TRUE(snapshot
-                  .for_each([&](const RowView& row) -> base::Result<> {
-                    rows.emplace(fmt::format("{}|{}|{}#{}", row.target_namespace, row.target_name,
-                                             row.uid, rows.size()),
-                                 Row::copy(row));
-                    return {};
-                  })
-                  .has_value());
-  return rows;
 }
 
 std::vector<Row> values(const Rows& rows) {
@@ -230,7 +191,7 @@ std::string hash_of(const Rows& rows) {
     if (it->first.front() == '1') owner.owner_class = OwnerClass::kClusterTarget;
     store.upsert(owner, static_cast<SourceId>(n++), row.view());
   }
-  return store.subscribe([](const Owner&) { return true; })->set_hash();
+  return store.subscribe(everything)->set_hash();
 }
 
 /// The set of a snapshot beside one that is filled row by row.
@@ -265,47 +226,12 @@ void expect_same_set(const Snapshot& snapshot) {
   }
 }
 
-struct Consumer {
-  std::function<bool(const Owner&)> wanted;
-  std::unique_ptr<Reader> reader;
-  std::map<std::pair<std::string, std::string>, Row> rows;  ///< by target and uid
-  bool knows = false;
-
-  static std::pair<std::string, std::string> key(const RowView& row) {
-    return {fmt::format("{}/{}", row.target_namespace, row.target_name), std::string(row.uid)};
-  }
-  void apply(const ChangeSet& changes) {
-    std::set<std::pair<std::string, std::string>> once;
-    EXPECT_TRUE(changes
-                    .for_each([&](const RowChange& change) -> base::Result<> {
-                      EXPECT_TRUE(once.insert(key(change.row)).second) << "a row twice";
-                      if (change.removed) {
-                        EXPECT_EQ(change.row.attributes, "");
-                        rows.erase(key(change.row));
-                      } else {
-                        rows[key(change.row)] = Row::copy(change.row);
-                      }
-                      return {};
-                    })
-                    .has_value());
-    EXPECT_EQ(once.size(), changes.size());
-  }
-  void take(const Snapshot& snapshot) {
-    rows.clear();
-    EXPECT_TRUE(snapshot
-                    .for_each([&](const RowView& row) -> base::Result<> {
-                      rows[key(row)] = Row::copy(row);
-                      return {};
-                    })
-                    .has_value());
-    knows = true;
-  }
-  [[nodiscard]] std::vector<Row> list() const {
-    std::vector<Row> list;
-    for (const auto& [unused, row] : rows) list.push_back(row);
-    std::ranges::sort(list);
-    return list;
-  }
+/// How large, how long, and from where attributes are packed.
+struct Course {
+  std::uint64_t seed;
+  std::size_t uids;
+  int steps;
+  std::size_t compress_above;
 };
 
 struct HeldSnapshot {
@@ -313,7 +239,7 @@ struct HeldSnapshot {
   Rows expected;
 };
 
-class ModelTest : public testing::TestWithParam<int> {
+class ModelTest : public testing::TestWithParam<Course> {
  protected:
   void write(Chance& chance) {
     const Owner& owner = chance.of(owners_);
@@ -321,33 +247,37 @@ class ModelTest : public testing::TestWithParam<int> {
     const std::size_t before = told_;
     bool effective = true;
     switch (chance.below(24)) {
+      // Rarer in a large set, so that it stays large.
       case 0:
+        if (!chance.one_in(GetParam().uids / 50)) return;
         effective = expect_equal(store_.drop_source(owner, source), model_.drop(owner, source));
         break;
       case 1:
-        if (!chance.one_in(4)) return;
+        if (!chance.one_in(GetParam().uids / 10)) return;
         effective = expect_equal(store_.drop(owner), model_.drop(owner, std::nullopt));
         break;
       case 2:
       case 3:
+        if (!chance.one_in(GetParam().uids / 50)) return;
         store_.begin_sweep(owner, source);
         model_.owners[owner].sweeps[source].clear();
         effective = false;
         break;
       case 4:
       case 5:
+        if (!chance.one_in(GetParam().uids / 50)) return;
         effective = expect_equal(store_.end_sweep(owner, source), model_.end_sweep(owner, source));
         break;
       case 6:
       case 7:
       case 8: {
-        const std::string id = uid(chance.below(kUids));
+        const std::string id = uid(chance.below(GetParam().uids));
         effective = store_.remove(owner, id);
         EXPECT_EQ(effective, model_.remove(owner, id));
         break;
       }
       case 9: {
-        const std::string id = uid(chance.below(kUids));
+        const std::string id = uid(chance.below(GetParam().uids));
         EXPECT_EQ(store_.touch(owner, id), model_.touch(owner, id));
         effective = false;
         break;
@@ -365,7 +295,7 @@ class ModelTest : public testing::TestWithParam<int> {
         break;
       }
       default: {
-        const Row row = make_row(chance, owner, kUids);
+        const Row row = make_row(chance, owner, GetParam().uids);
         const auto effect = store_.upsert(owner, source, row.view());
         EXPECT_EQ(effect, model_.upsert(owner, source, stored(row)));
         effective = effect != RowStore::Effect::kNone;
@@ -379,6 +309,21 @@ class ModelTest : public testing::TestWithParam<int> {
     return wanted > 0;
   }
 
+  /// Canonical order, and the same rows as a set of its own.
+  static void check_order(const Snapshot& snapshot, std::vector<Row> expected) {
+    std::ranges::sort(expected, [](const Row& a, const Row& b) {
+      return a.view().sort_key() < b.view().sort_key();
+    });
+    std::vector<Row> sorted;
+    EXPECT_TRUE(snapshot
+                    .for_each_sorted([&](const RowView& row) -> base::Result<> {
+                      sorted.push_back(Row::copy(row));
+                      return {};
+                    })
+                    .has_value());
+    EXPECT_EQ(sorted, expected);
+  }
+
   void check(Consumer& consumer, Chance& chance) {
     const Rows expected = model_.rows(consumer.wanted);
     EXPECT_EQ(consumer.reader->row_count(), expected.size());
@@ -387,8 +332,9 @@ class ModelTest : public testing::TestWithParam<int> {
     }
     if (!consumer.knows || chance.one_in(20)) {
       const Snapshot snapshot = consumer.reader->snapshot();
-      EXPECT_EQ(values(read(snapshot)), values(expected));
+      EXPECT_EQ(rows_of(snapshot), values(expected));
       EXPECT_EQ(snapshot.set_hash(), consumer.reader->set_hash());
+      check_order(snapshot, values(expected));
       consumer.take(snapshot);
       consumer.reader->passed(snapshot.version());
       EXPECT_FALSE(consumer.reader->pending());
@@ -406,19 +352,20 @@ class ModelTest : public testing::TestWithParam<int> {
     EXPECT_TRUE(consumer.reader->changes().empty());
   }
 
-  static constexpr std::size_t kUids = 60;
   const std::vector<Owner> owners_ = {{OwnerClass::kTarget, "x", "a"},
                                       {OwnerClass::kTarget, "x", "b"},
                                       {OwnerClass::kTarget, "y", "a"},
                                       {OwnerClass::kClusterTarget, "x", "a"},
                                       {OwnerClass::kClusterTarget, "", "all"}};
   std::size_t told_ = 0;
-  RowStore store_;
+  RowStore store_{{.compress_above = GetParam().compress_above}};
   Model model_;
 };
 
 TEST_P(ModelTest, BehavesLikeAMap) {
-  Chance chance(static_cast<std::uint64_t>(GetParam()));
+  const Course& course = GetParam();
+  Chance chance(course.seed);
+  const auto often = static_cast<std::size_t>(course.steps) / 150;
   store_.on_change([this](const Owner&) { ++told_; });
   std::vector<Consumer> consumers;
   const auto subscribe = [&](std::function<bool(const Owner&)> wanted) {
@@ -427,27 +374,26 @@ TEST_P(ModelTest, BehavesLikeAMap) {
   subscribe([](const Owner& o) { return o.owner_class == OwnerClass::kTarget; });
   subscribe([](const Owner& o) { return o.owner_class == OwnerClass::kClusterTarget; });
   subscribe([](const Owner& o) { return o == Owner{OwnerClass::kTarget, "x", "a"}; });
-  const auto everything = [](const Owner&) { return true; };
   auto all = store_.subscribe(everything);
   std::vector<HeldSnapshot> held;
-  for (int step = 0; step < 3000 && !HasFailure(); ++step) {
-    SCOPED_TRACE(fmt::format("seed {} step {}", GetParam(), step));
+  for (int step = 0; step < course.steps && !HasFailure(); ++step) {
+    SCOPED_TRACE(fmt::format("seed {} step {}", course.seed, step));
     write(chance);
-    if (chance.one_in(10)) check(consumers[chance.below(consumers.size())], chance);
-    if (chance.one_in(25)) held.push_back({all->snapshot(), model_.rows(everything)});
-    if (chance.one_in(40)) all->passed(all->snapshot().version());
-    if (chance.one_in(20) && !held.empty()) {
+    if (chance.one_in(often)) check(consumers[chance.below(consumers.size())], chance);
+    if (chance.one_in(2 * often)) held.push_back({all->snapshot(), model_.rows(everything)});
+    if (chance.one_in(4 * often)) all->passed(all->snapshot().version());
+    if (chance.one_in(2 * often) && !held.empty()) {
       const std::size_t at = chance.below(held.size());
-      EXPECT_EQ(values(read(held[at].snapshot)), values(held[at].expected));
+      EXPECT_EQ(rows_of(held[at].snapshot), values(held[at].expected));
       EXPECT_EQ(held[at].snapshot.size(), held[at].expected.size());
       expect_same_set(held[at].snapshot);
       held.erase(held.begin() + static_cast<std::ptrdiff_t>(at));
     }
-    if (step == 1500) consumers.pop_back();
+    if (step == course.steps / 2) consumers.pop_back();
   }
   EXPECT_EQ(store_.stats().rows, model_.rows(everything).size());
   for (const HeldSnapshot& one : held) {
-    EXPECT_EQ(values(read(one.snapshot)), values(one.expected));
+    EXPECT_EQ(rows_of(one.snapshot), values(one.expected));
     EXPECT_EQ(one.snapshot.set_hash(), hash_of(one.expected));
   }
   held.clear();
@@ -458,7 +404,18 @@ TEST_P(ModelTest, BehavesLikeAMap) {
   EXPECT_TRUE(store_.owners().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(RowStore, ModelTest, testing::Range(1, 13));
+std::vector<Course> runs() {
+  std::vector<Course> runs;
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    runs.push_back({.seed = seed, .uids = 60, .steps = 3000, .compress_above = 512});
+  }
+  runs.push_back({.seed = 13, .uids = 60, .steps = 3000, .compress_above = 30});
+  runs.push_back({.seed = 14, .uids = 600, .steps = 8'000, .compress_above = 512});
+  runs.push_back({.seed = 15, .uids = 600, .steps = 8'000, .compress_above = 90});
+  return runs;
+}
+
+INSTANTIATE_TEST_SUITE_P(RowStore, ModelTest, testing::ValuesIn(runs()));
 
 }  // namespace
 }  // namespace kollect::inventory

@@ -12,7 +12,7 @@ constexpr double kEntryCost = 48;
 // What a row holds instead of the text.
 constexpr double kUseCost = 3;
 // Below this nothing is known yet.
-constexpr std::size_t kEnoughTexts = 64;
+constexpr std::size_t kEnoughTexts = 512;
 constexpr std::size_t kEnoughUses = 64;
 
 }  // namespace
@@ -48,7 +48,6 @@ void Dictionary::count(const Head& head, int texts, int uses) {
 }
 
 void Dictionary::reconsider(bool new_text) {
-  if (policy_ == Policy::kAll) return;
   if (all_) {
     if (new_text && total_.texts >= kEnoughTexts && balance(total_) > 0) all_ = false;
   } else if (sample_.uses >= kEnoughUses) {
@@ -75,22 +74,34 @@ std::uint32_t Dictionary::add(std::string_view text, std::uint64_t hash) {
   return number;
 }
 
-std::optional<std::uint32_t> Dictionary::acquire(std::string_view text) {
-  const std::uint64_t hash = base::xxh64(text);
-  const std::lock_guard lock(mutex_);
+std::optional<std::uint32_t> Dictionary::find(std::string_view text, std::uint64_t hash) {
   const std::size_t slot = index_.find(hash, [&](std::uint32_t number) {
     return head(number).hash == hash && this->text(number) == text;
   });
-  if (slot != ProbeIndex::kNone) {
-    const std::uint32_t number = index_.number(slot);
-    ++head(number).uses;
-    count(head(number), 0, 1);
-    reconsider(false);
-    return number;
+  if (slot == ProbeIndex::kNone) return std::nullopt;
+  const std::uint32_t number = index_.number(slot);
+  ++head(number).uses;
+  count(head(number), 0, 1);
+  return number;
+}
+
+std::uint32_t Dictionary::take(std::string_view text) {
+  const std::uint64_t hash = base::xxh64(text);
+  const std::lock_guard lock(mutex_);
+  const auto found = find(text, hash);
+  return found ? *found : add(text, hash);
+}
+
+std::optional<std::uint32_t> Dictionary::offer(std::string_view text) {
+  const std::uint64_t hash = base::xxh64(text);
+  const std::lock_guard lock(mutex_);
+  auto number = find(text, hash);
+  const bool known = number.has_value();
+  if (!known) {
+    if (!all_ && !sampled(hash)) return std::nullopt;
+    number = add(text, hash);
   }
-  if (!all_ && !sampled(hash)) return std::nullopt;
-  const std::uint32_t number = add(text, hash);
-  reconsider(true);
+  reconsider(!known);
   return number;
 }
 

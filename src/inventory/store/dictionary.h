@@ -19,11 +19,10 @@ namespace kollect::inventory {
 /// repeats, it takes all again. Thread-safe.
 class Dictionary {
  public:
-  enum class Policy : std::uint8_t { kAdaptive, kAll };
-  explicit Dictionary(Policy policy = Policy::kAdaptive) : policy_(policy) {}
-
-  /// The number of the text, used once more; none: the caller keeps the text itself.
-  std::optional<std::uint32_t> acquire(std::string_view text);
+  /// The number of the text, used once more.
+  std::uint32_t take(std::string_view text);
+  /// The same if it pays; none: the caller keeps the text itself.
+  std::optional<std::uint32_t> offer(std::string_view text);
   /// One use more, or less, of a number in use.
   void retain(std::uint32_t number);
   void release(std::uint32_t number);
@@ -52,10 +51,10 @@ class Dictionary {
   void count(const Head& head, int texts, int uses);
   void reconsider(bool new_text);
   Head& head(std::uint32_t number) const;
+  std::optional<std::uint32_t> find(std::string_view text, std::uint64_t hash);
   std::uint32_t add(std::string_view text, std::uint64_t hash);
 
   mutable std::mutex mutex_;
-  const Policy policy_;
   bool all_ = true;
   Counts total_;
   Counts sample_;

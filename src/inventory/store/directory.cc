@@ -49,6 +49,7 @@ std::vector<std::shared_ptr<Table>> Directory::tables() const {
 
 void Directory::subscribe(const std::shared_ptr<ReaderState>& reader) {
   const std::lock_guard lock(mutex_);
+  reader->since = common_->clock.load();
   readers_.push_back(reader);
   for (const auto& [owner, table] : tables_) {
     if (!reader->wanted(owner)) continue;

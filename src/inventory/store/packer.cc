@@ -3,17 +3,21 @@
 #include <zdict.h>
 
 #include <algorithm>
+#include <cassert>
+#include <utility>
 
 namespace kollect::inventory {
 namespace {
 
-constexpr int kLevel = 3;
+// The dictionary does the work: higher levels gain next to nothing and make its tables, of which
+// every kind has one, five times as large.
+constexpr int kLevel = 1;
 constexpr std::size_t kIdleBenches = 4;
 constexpr std::size_t kKeepRoom = 256U << 10U;
-constexpr std::size_t kEnoughSamples = 256;
-constexpr std::size_t kSampleBytes = 1U << 20U;
-constexpr std::size_t kLargestSample = 64U << 10U;
-constexpr std::size_t kDictionaryBytes = 32U << 10U;
+constexpr std::size_t kEnoughSamples = 64;
+constexpr std::size_t kSampleBytes = 256U << 10U;
+constexpr std::size_t kLargestSample = 16U << 10U;
+constexpr std::size_t kDictionaryBytes = 16U << 10U;
 
 }  // namespace
 
@@ -29,6 +33,7 @@ void Workshop::put(std::unique_ptr<Workbench> bench) {
   for (std::string* room : {&bench->packed, &bench->text, &bench->hashed, &bench->record}) {
     if (room->capacity() > kKeepRoom) *room = {};
   }
+  if (bench->packing && ZSTD_sizeof_CCtx(bench->packing.get()) > kKeepRoom) bench->packing.reset();
   const std::lock_guard lock(mutex_);
   if (idle_.size() < kIdleBenches) idle_.push_back(std::move(bench));
 }
@@ -57,16 +62,13 @@ void Packer::train() {
     sizes = std::exchange(sample_sizes_, {});
   }
   auto trained = std::make_unique<Trained>();
-  trained->bytes.resize(std::min(kDictionaryBytes, samples.size() / 8));
-  const std::size_t size =
-      ZDICT_trainFromBuffer(trained->bytes.data(), trained->bytes.size(), samples.data(),
-                            sizes.data(), static_cast<unsigned>(sizes.size()));
+  std::string bytes(std::min(kDictionaryBytes, samples.size() / 4), '\0');
+  const std::size_t size = ZDICT_trainFromBuffer(bytes.data(), bytes.size(), samples.data(),
+                                                 sizes.data(), static_cast<unsigned>(sizes.size()));
   // Samples without anything in common: the kind goes on without a dictionary.
   if (ZDICT_isError(size) != 0) return;
-  trained->bytes.resize(size);
-  trained->bytes.shrink_to_fit();
-  trained->packing.reset(ZSTD_createCDict(trained->bytes.data(), size, kLevel));
-  trained->unpacking.reset(ZSTD_createDDict(trained->bytes.data(), size));
+  trained->packing.reset(ZSTD_createCDict(bytes.data(), size, kLevel));
+  trained->unpacking.reset(ZSTD_createDDict(bytes.data(), size));
   if (!trained->packing || !trained->unpacking) return;
   const std::lock_guard lock(mutex_);
   trained_ = std::move(trained);
@@ -96,21 +98,25 @@ void Packer::unpack(std::string_view packed, std::size_t size, bool with_diction
                     Workbench& bench, std::string& out) const {
   if (!bench.unpacking) bench.unpacking.reset(ZSTD_createDCtx());
   out.resize(size);
+  std::size_t unpacked = 0;
   if (with_dictionary) {
     const Trained* trained = ready_.load(std::memory_order_acquire);
-    ZSTD_decompress_usingDDict(bench.unpacking.get(), out.data(), size, packed.data(),
-                               packed.size(), trained->unpacking.get());
+    unpacked = ZSTD_decompress_usingDDict(bench.unpacking.get(), out.data(), size, packed.data(),
+                                          packed.size(), trained->unpacking.get());
   } else {
-    ZSTD_decompressDCtx(bench.unpacking.get(), out.data(), size, packed.data(), packed.size());
+    unpacked =
+        ZSTD_decompressDCtx(bench.unpacking.get(), out.data(), size, packed.data(), packed.size());
   }
+  assert(unpacked == size);
+  (void)unpacked;
 }
 
 std::size_t Packer::memory_bytes() const {
   const std::lock_guard lock(mutex_);
   std::size_t bytes = samples_.capacity() + sample_sizes_.capacity() * sizeof(std::size_t);
   if (trained_) {
-    bytes += trained_->bytes.capacity() + ZSTD_sizeof_CDict(trained_->packing.get()) +
-             ZSTD_sizeof_DDict(trained_->unpacking.get());
+    bytes +=
+        ZSTD_sizeof_CDict(trained_->packing.get()) + ZSTD_sizeof_DDict(trained_->unpacking.get());
   }
   return bytes;
 }

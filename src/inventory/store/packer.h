@@ -76,7 +76,6 @@ class Packer {
 
  private:
   struct Trained {
-    std::string bytes;
     std::unique_ptr<ZSTD_CDict, FreeZstd> packing;
     std::unique_ptr<ZSTD_DDict, FreeZstd> unpacking;
   };

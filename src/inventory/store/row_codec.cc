@@ -69,7 +69,7 @@ void RowEncoder::append_value(const Shape::Column& column, const RowView& row,
   if (string && inside == row.name) return append_form(out, kRowName, kOfTheRow);
   if (string && inside == row.ns) return append_form(out, kRowNamespace, kOfTheRow);
   if (value.size() > kNeverShared) {
-    if (const auto number = column.values->acquire(value)) {
+    if (const auto number = column.values->offer(value)) {
       return append_form(out, *number, kInDictionary);
     }
   }
@@ -82,7 +82,7 @@ Record::Fields RowEncoder::encode(const RowView& row, const UidKey& uid, const b
   Kind& kind = kind_of(row);
   Record::Fields fields;
   fields.shape = kind.bare->number;
-  fields.ns = *common_.namespaces.acquire(row.ns);
+  fields.ns = common_.namespaces.take(row.ns);
   fields.name = row.name;
   fields.uid = &uid;
   std::string& out = bench.record;
@@ -186,12 +186,17 @@ base::Hash128 RowReader::hash(const Record& record) {
   return row_hash(read(record), bench_.hashed);
 }
 
-bool holds_row(const Record& record, const RowView& row, const base::Hash128& hash,
-               RowReader& reader) {
-  if (is_packed(record)) return stored_hash(record.attributes()) == hash;
+bool holds_row(const Record& record, const RowView& row, Workbench& bench, RowReader& reader) {
+  if (is_packed(record)) return stored_hash(record.attributes()) == row_hash(row, bench.hashed);
   const RowView held = reader.read(record);
   return held.name == row.name && held.ns == row.ns && held.attributes == row.attributes &&
          held.kind == row.kind && held.version == row.version && held.group == row.group;
+}
+
+void retain_texts(Common& common, const Record& record) {
+  common.namespaces.retain(record.ns());
+  for_each_shared(record, common.kinds.shape(record.shape()),
+                  [](Dictionary& values, std::uint32_t number) { values.retain(number); });
 }
 
 void release_texts(Common& common, const Record& record) {

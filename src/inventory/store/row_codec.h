@@ -21,7 +21,7 @@ struct Common {
   explicit Common(RowStoreOptions given) : options(given) {}
   const RowStoreOptions options;
   Kinds kinds;
-  Dictionary namespaces{Dictionary::Policy::kAll};
+  Dictionary namespaces;
   Workshop workshop;
   std::atomic<Version> clock = 0;  ///< the last version given
 };
@@ -76,11 +76,11 @@ class RowReader {
   UuidText uid_{};
 };
 
-/// True when the record holds this row; `hash` is the row's.
-bool holds_row(const Record& record, const RowView& row, const base::Hash128& hash,
-               RowReader& reader);
+/// True when the record holds this row.
+bool holds_row(const Record& record, const RowView& row, Workbench& bench, RowReader& reader);
 
-/// Gives back the record's uses of shared texts.
+/// Uses of shared texts by a record: once more, for a copy of it, and given back.
+void retain_texts(Common& common, const Record& record);
 void release_texts(Common& common, const Record& record);
 
 }  // namespace kollect::inventory

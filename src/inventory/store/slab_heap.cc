@@ -114,7 +114,9 @@ void SlabHeap::free(Ref ref) {
   Slab& slab = slabs_[index];
   const std::uint32_t units = header(ref) >> 2U;
   const auto size = static_cast<std::uint32_t>(units * kUnit);
-  assert((header(ref) & 3U) != static_cast<std::uint32_t>(State::kFree));
+  const auto state = static_cast<State>(header(ref) & 3U);
+  assert(state != State::kFree);
+  if (state == State::kRetired) retired_ -= size;
 #ifndef NDEBUG
   std::memset(at(ref), 0xdd, size - kHeader);  // who still reads it shall notice
 #endif
@@ -134,6 +136,7 @@ void SlabHeap::free(Ref ref) {
 }
 
 void SlabHeap::retire(Ref ref) {
+  retired_ += size_of(ref) + kHeader;
   set_header(ref, header(ref) >> 2U, State::kRetired);
 }
 

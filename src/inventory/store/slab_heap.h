@@ -44,14 +44,17 @@ class SlabHeap {
   /// At least what was asked for.
   [[nodiscard]] std::size_t size_of(Ref ref) const;
 
-  /// More than a sixth of the memory is holes.
-  [[nodiscard]] bool fragmented() const { return holes_ > kSmall && holes_ * 6 > held_; }
+  /// More than one part in `parts` of the memory is holes.
+  [[nodiscard]] bool fragmented(std::size_t parts) const {
+    return holes_ > kSmall && holes_ * parts > held_;
+  }
+  /// Bytes of retired blocks that are not freed yet.
+  [[nodiscard]] std::size_t retired_bytes() const { return retired_; }
   /// Chooses the slab with the largest part of holes, and returns its blocks that are in use. The
   /// caller copies them to new blocks and frees (or retires) them; nothing is allocated there
   /// again.
   std::vector<Ref> evacuate();
 
-  [[nodiscard]] std::size_t slab_count() const { return slabs_.size() - vacant_.size(); }
   [[nodiscard]] std::size_t memory_bytes() const { return held_ + slabs_.memory_bytes(); }
 
  private:
@@ -75,6 +78,7 @@ class SlabHeap {
   std::vector<std::uint32_t> vacant_;  ///< indexes of slabs that went
   std::uint32_t open_ = 0;             ///< 0: none (slab 0 is never used, so that Ref 0 means none)
   std::size_t held_ = 0;               ///< bytes of all slabs
+  std::size_t retired_ = 0;
   std::size_t holes_ = 0;  ///< bytes without blocks in slabs that are neither open nor evacuated
 };
 

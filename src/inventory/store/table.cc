@@ -36,7 +36,6 @@ std::optional<Table::Written> Table::upsert(SourceId source, const RowView& give
   if (row.attributes.empty()) row.attributes = "{}";
   const UidKey uid(row.uid);
   const Workshop::Loan bench(common_->workshop);
-  const base::Hash128 hash = row_hash(row, bench->hashed);
 
   const auto lock = lock_for_writing();
   if (closed_) return std::nullopt;
@@ -45,7 +44,7 @@ std::optional<Table::Written> Table::upsert(SourceId source, const RowView& give
   const Ref old = slot == ProbeIndex::kNone ? 0 : index_.number(slot);
   const bool known = old != 0 && !index_.marked(slot);
   if (known) {
-    if (holds_row(record(old), row, hash, reader)) {
+    if (holds_row(record(old), row, *bench, reader)) {
       if (record(old).source() != source) {
         leave_source(record(old));
         join_source(record(old), source);
@@ -57,6 +56,7 @@ std::optional<Table::Written> Table::upsert(SourceId source, const RowView& give
     leave_source(record(old));
   }
 
+  const base::Hash128 hash = row_hash(row, bench->hashed);
   Record::Fields fields = encoder_.encode(row, uid, hash, *bench);
   Packer& packer = encoder_.kind_of(row).packer;
   fields.version = next_version();
@@ -75,7 +75,7 @@ std::optional<Table::Written> Table::upsert(SourceId source, const RowView& give
   hash_.add(hash);
   join_source(record(ref), source);
   see(record(ref));
-  tidy();
+  tidy_step();
   return Written{.effect = known ? RowStore::Effect::kChanged : RowStore::Effect::kAdded,
                  .train = packer.wants_training() ? &packer : nullptr};
 }
@@ -109,12 +109,10 @@ void Table::remove_row(Ref ref, RowReader& reader) {
   --rows_;
 }
 
-std::size_t Table::remove_rows(const std::vector<Ref>& refs) {
+void Table::remove_rows(const std::vector<Ref>& refs) {
   const Workshop::Loan bench(common_->workshop);
   RowReader reader(*common_, owner_, *bench);
   for (const Ref ref : refs) remove_row(ref, reader);
-  tidy();
-  return refs.size();
 }
 
 void Table::forget(Ref removed) {
@@ -132,6 +130,7 @@ std::optional<bool> Table::remove(std::string_view uid) {
   const std::size_t slot = find(UidKey(uid));
   if (slot == ProbeIndex::kNone || index_.marked(slot)) return false;
   remove_rows({index_.number(slot)});
+  tidy_step();
   return true;
 }
 
@@ -186,7 +185,7 @@ std::optional<bool> Table::begin_sweep(SourceId id) {
 }
 
 std::optional<std::size_t> Table::end_sweep(SourceId id) {
-  const auto lock = lock_for_writing();
+  auto lock = lock_for_writing();
   if (closed_) return std::nullopt;
   const auto it = sources_.find(id);
   if (it == sources_.end() || !it->second.sweeping) return 0;
@@ -200,23 +199,26 @@ std::optional<std::size_t> Table::end_sweep(SourceId id) {
     });
   }
   if (source.rows == 0) sources_.erase(it);
-  return remove_rows(stale);
+  remove_rows(stale);
+  tidy(lock);
+  return stale.size();
 }
 
 std::optional<std::size_t> Table::drop(std::optional<SourceId> source) {
-  const auto lock = lock_for_writing();
+  auto lock = lock_for_writing();
   if (closed_) return std::nullopt;
   std::vector<Ref> refs;
   index_.for_each([&](Ref ref, bool removed) {
     if (!removed && (!source || record(ref).source() == *source)) refs.push_back(ref);
   });
-  const std::size_t count = remove_rows(refs);
+  remove_rows(refs);
   if (source) {
     sources_.erase(*source);
   } else {
     sources_.clear();
   }
-  return count;
+  tidy(lock);
+  return refs.size();
 }
 
 void Table::link_last(Ref ref) {

@@ -1,6 +1,7 @@
 // The rows of one owner.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <list>
@@ -21,10 +22,13 @@ namespace kollect::inventory {
 
 class Table;
 
-/// How far a reader has come, and which owners it reads. Tables ask for `passed`.
+/// How far a reader has come, and which owners it reads.
 struct ReaderState {
   std::function<bool(const Owner&)> wanted;
+  Version since = 0;  ///< when it came; what was removed earlier it never knew
   std::atomic<Version> passed = 0;
+  /// Rows removed later are news to it.
+  [[nodiscard]] Version knows() const { return std::max(since, passed.load()); }
   std::vector<std::shared_ptr<Table>> tables;  ///< under the directory lock of the store
 };
 
@@ -144,13 +148,16 @@ class Table : public std::enable_shared_from_this<Table> {
   void unlink_removed(Ref ref);
   Ref make_record(const Record::Fields& fields);
   void remove_row(Ref ref, RowReader& reader);
-  std::size_t remove_rows(const std::vector<Ref>& refs);
+  void remove_rows(const std::vector<Ref>& refs);
   void forget(Ref removed);
   // Memory.
   void discard(Ref ref);
   void destroy(Ref ref);
+  bool pinned(Ref ref) const;
   void move_record(Ref from);
-  void tidy();
+  bool tidy_step();
+  void tidy(std::unique_lock<std::mutex>& lock);
+  static void let_others(std::unique_lock<std::mutex>& lock);
   void unpin(std::list<TablePin::Place>::iterator place);
 
   const std::shared_ptr<Common> common_;

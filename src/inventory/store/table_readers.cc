@@ -69,19 +69,19 @@ void Table::remove_reader(const ReaderState* reader) {
 }
 
 void Table::forget_passed() {
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (oldest_removed_ == 0) return;
   Version passed = UINT64_MAX;
-  for (const auto& reader : readers_) passed = std::min(passed, reader->passed.load());
+  for (const auto& reader : readers_) passed = std::min(passed, reader->knows());
   while (oldest_removed_ != 0 && record(oldest_removed_).version() <= passed) {
     forget(oldest_removed_);
   }
-  tidy();
+  tidy(lock);
 }
 
 /// The record left the table; readers may still hold it.
 void Table::discard(Ref ref) {
-  if (!pins_.empty() && pins_.back().version >= record(ref).version()) {
+  if (pinned(ref)) {
     heap_.retire(ref);
     pins_.back().held.push_back(ref);
   } else {
@@ -95,18 +95,29 @@ void Table::destroy(Ref ref) {
 }
 
 void Table::unpin(std::list<TablePin::Place>::iterator place) {
-  const std::lock_guard lock(mutex_);
-  // Pins made later than a record's end do not hold it; of the older ones the next is the newest.
-  TablePin::Place* before = place == pins_.begin() ? nullptr : &*std::prev(place);
-  for (const Ref ref : place->held) {
-    if (before != nullptr && before->version >= record(ref).version()) {
-      before->held.push_back(ref);
-    } else {
-      destroy(ref);
+  std::unique_lock lock(mutex_);
+  constexpr std::size_t kBatch = 1024;
+  while (true) {
+    // Pins made later than a record's end do not hold it; of the older ones the next is the newest.
+    TablePin::Place* before = place == pins_.begin() ? nullptr : &*std::prev(place);
+    for (std::size_t i = 0; i < kBatch && !place->held.empty(); ++i) {
+      const Ref ref = place->held.back();
+      place->held.pop_back();
+      if (before != nullptr && before->version >= record(ref).version()) {
+        before->held.push_back(ref);
+      } else {
+        destroy(ref);
+      }
     }
+    if (place->held.empty()) break;
+    let_others(lock);
   }
   pins_.erase(place);
-  tidy();
+  tidy(lock);
+}
+
+bool Table::pinned(Ref ref) const {
+  return !pins_.empty() && pins_.back().version >= record(ref).version();
 }
 
 void Table::move_record(Ref from) {
@@ -122,16 +133,33 @@ void Table::move_record(Ref from) {
     moved.older() != 0 ? record(moved.older()).set_newer(to) : void(oldest_removed_ = to);
     moved.newer() != 0 ? record(moved.newer()).set_older(to) : void(newest_removed_ = to);
   }
-  heap_.free(from);  // its uses of shared texts moved too
+  if (pinned(from)) {
+    retain_texts(*common_, moved);
+    discard(from);
+  } else {
+    heap_.free(from);  // its uses of shared texts moved too
+  }
 }
 
-/// Empties sparse slabs, one after another. Not while records are pinned: their copies would be
-/// memory on top, and whoever unpins comes here.
-void Table::tidy() {
-  if (!pins_.empty()) return;
-  for (std::size_t left = heap_.slab_count(); left > 0 && heap_.fragmented(); --left) {
-    for (const Ref ref : heap_.evacuate()) move_record(ref);
-  }
+/// Empties the sparsest slab, if there are holes enough. While records are pinned, moving them
+/// means a second copy for a while: only for a clear gain then, and not when there are many copies
+/// already (a snapshot that is held for very long).
+bool Table::tidy_step() {
+  const bool worthwhile =
+      pins_.empty() ? heap_.fragmented(6)
+                    : heap_.fragmented(3) && heap_.retired_bytes() * 3 < heap_.memory_bytes();
+  if (!worthwhile) return false;
+  for (const Ref ref : heap_.evacuate()) move_record(ref);
+  return true;
+}
+
+void Table::tidy(std::unique_lock<std::mutex>& lock) {
+  while (tidy_step()) let_others(lock);
+}
+
+void Table::let_others(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  lock.lock();
 }
 
 }  // namespace kollect::inventory
