@@ -10,27 +10,28 @@ PassJob::PassJob(const Pass& pass, const GitSinkOptions& options, Ledgers& ledge
   if (found == ledgers.end()) return;
   ledger_ = &found->second;
   if (pass.changes != nullptr) {
-    auto delta = Delta::plan(*ledger_, pass, options.layout);
+    auto delta = DeltaPlan::of(ledger_->set, pass, options.layout);
     if (!delta.has_value()) {
       why_all_ = delta.error().message;
       return;
     }
     delta_ = std::move(*delta);
     way_ = Way::kDelta;
-  } else if (ledger_->same_head(pass.head) && ledger_->set_hash == pass.set_hash) {
+  } else if (ledger_->set.same_head(pass.head) && ledger_->set.set_hash == pass.set_hash) {
     way_ = Way::kRefresh;
   }
 }
 
 bool PassJob::is_idle(const Pass& pass, const Ledgers& ledgers) {
   const auto found = ledgers.find(pass.head.inventory);
-  return pass.changes != nullptr && found != ledgers.end() && found->second.same_head(pass.head) &&
-         found->second.set_hash == pass.changes->set_hash();
+  return pass.changes != nullptr && found != ledgers.end() &&
+         found->second.set.same_head(pass.head) &&
+         found->second.set.set_hash == pass.changes->set_hash();
 }
 
 ExportReport PassJob::unchanged(const Ledger& ledger) {
   ExportReport report;
-  report.unchanged = ledger.files();
+  report.unchanged = ledger.set.files();
   return report;
 }
 
@@ -46,9 +47,10 @@ base::Result<Built> PassJob::build(const Try& one) {
     return out;
   }
   if (way_ == Way::kDelta) {
-    auto built = delta_->build(one.context, one.store, *one.tree, one.pack);
+    auto built =
+        build_delta(one.context, one.store, *one.tree, *delta_, pass_, options_.layout, one.pack);
     if (built.has_value()) {
-      const auto& next = delta_->next();
+      const auto& next = delta_->next;
       out.tree = built->tree;
       out.report = std::move(built->report);
       out.texts = texts(next.layout.document_path, pass_.changes->row_count(), next.set_hash);
@@ -109,7 +111,7 @@ void PassJob::confirmed(const Oid& tree) {
       ledger_->tree = tree;
       return;
     case Way::kDelta:
-      *ledger_ = std::move(delta_->next());
+      ledger_->set = std::move(delta_->next);
       ledger_->tree = tree;
       return;
     case Way::kAll:
@@ -121,9 +123,9 @@ void PassJob::confirmed(const Oid& tree) {
   if (rows_->empty()) return;
   // Changes do not tell which of two owners' rows the set has.
   if (rows_->size() != pass_.rows->size()) return;
-  auto ledger = Ledger::of(exports_.front(), pass_.rows->set_hash(), options_.layout,
-                           all_->layout.exports().front(), all_->kept.front(), tree);
-  if (ledger.has_value()) ledgers_.emplace(pass_.head.inventory, std::move(*ledger));
+  auto set = SetLedger::of(exports_.front(), pass_.rows->set_hash(), options_.layout,
+                           all_->layout.exports().front(), all_->kept.front());
+  if (set.has_value()) ledgers_.emplace(pass_.head.inventory, Ledger{std::move(*set), tree});
 }
 
 void PassJob::before_compaction(const ObjectStore& store, const Oid& tree) {

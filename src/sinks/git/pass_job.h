@@ -17,7 +17,8 @@ using Ledgers = std::map<InventoryId, Ledger>;
 
 /// Chooses the cheapest way that gives the bytes of export_all:
 ///   - a refresh of rows that the branch is known to hold: only the tip is looked at;
-///   - differences on a branch where the inventory's files are as they were left: a Delta, on the
+///   - differences on a branch where the inventory's files are as they were left: a DeltaPlan, on
+///   the
 ///     tip that the mirror remembers;
 ///   - everything else: all rows.
 /// Borrows what it is given. Ledgers change by confirmed() only.
@@ -50,7 +51,7 @@ class PassJob final : public Job {
   Ledger* ledger_ = nullptr;  ///< of the pass's inventory, as it was when the pass began
   Way way_ = Way::kAll;
   std::string why_all_;
-  std::optional<Delta> delta_;
+  std::optional<DeltaPlan> delta_;
   std::optional<inventory::RowSet> rows_;
   std::vector<Export> exports_;  ///< the one that `all_` borrows
   std::optional<ChangeSet> all_;

@@ -1,14 +1,15 @@
-// Which files a pass touches, and whether the changes alone can tell.
+#include "sinks/layout/delta_plan.h"
+
 #include <algorithm>
 #include <bitset>
+#include <iterator>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
 
-#include "sinks/git/delta.h"
 #include "sinks/layout/run_layout.h"
 
-namespace kollect::sinks::git {
+namespace kollect::sinks {
 
 namespace {
 
@@ -56,7 +57,7 @@ void drop(std::vector<T>& from, const std::vector<std::size_t>& gone) {
 
 class DeltaPlanner {
  public:
-  DeltaPlanner(const Ledger& ledger, const Pass& pass, const LayoutSpec& spec, Delta& out)
+  DeltaPlanner(const SetLedger& ledger, const Pass& pass, const LayoutSpec& spec, DeltaPlan& out)
       : ledger_(ledger), pass_(pass), spec_(spec), out_(out), row_paths_(pass.head, spec) {}
 
   base::Result<> run() {
@@ -68,9 +69,9 @@ class DeltaPlanner {
     KL_TRY(settle_rows());
     KL_TRY(cut());
     KL_TRY(write_indexes());
-    std::ranges::sort(out_.removed_);
-    std::ranges::sort(out_.created_);
-    out_.manifest_ = out_.manifest_ || !out_.removed_.empty() || !out_.created_.empty();
+    std::ranges::sort(out_.removed);
+    std::ranges::sort(out_.created);
+    out_.manifest = out_.manifest || !out_.removed.empty() || !out_.created.empty();
     return {};
   }
 
@@ -123,7 +124,7 @@ class DeltaPlanner {
         }
       }
       changes_.push_back(read);
-      out_.writes_.push_back(std::move(drafted.path));
+      out_.writes.push_back(std::move(drafted.path));
       return {};
     });
   }
@@ -176,7 +177,7 @@ class DeltaPlanner {
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       const auto& change = changes_[i];
       if (!change.removed) continue;
-      auto path = std::exchange(out_.writes_[i], {});
+      auto path = std::exchange(out_.writes[i], {});
       if (!change.row) continue;  // the branch was ahead of what was confirmed
       if (ledger_.paths[*change.row] != change.path) return refused("a row moved");
       freed_.emplace(change.path, std::move(path));
@@ -187,35 +188,35 @@ class DeltaPlanner {
   }
 
   base::Result<> write_rows() {
-    out_.next_ = ledger_;
-    out_.next_.head.exported_at = pass_.head.exported_at;
-    out_.next_.set_hash = pass_.changes->set_hash();
+    out_.next = ledger_;
+    out_.next.head.exported_at = pass_.head.exported_at;
+    out_.next.set_hash = pass_.changes->set_hash();
     std::unordered_set<std::uint64_t> claimed;
     for (std::size_t i = 0; i < changes_.size(); ++i) {
       const auto& change = changes_[i];
       if (change.removed) continue;
       if (!claimed.insert(change.path).second || holders_.contains(change.suffixed)) {
-        return refused("two rows want one path: " + out_.writes_[i]);
+        return refused("two rows want one path: " + out_.writes[i]);
       }
       if (change.row) {
         if (ledger_.paths[*change.row] != change.path) return refused("a row moved");
-        if (!out_.next_.sizes.empty()) out_.next_.sizes[*change.row] = change.size;
+        if (!out_.next.sizes.empty()) out_.next.sizes[*change.row] = change.size;
         continue;
       }
       const auto holder = holders_.find(change.path);
       if (holder != holders_.end() && !std::ranges::binary_search(gone_, holder->second)) {
-        return refused("another row has the path: " + out_.writes_[i]);
+        return refused("another row has the path: " + out_.writes[i]);
       }
       fresh_.emplace(change.identity, &change);
-      if (freed_.erase(change.path) == 0) out_.created_.push_back(out_.writes_[i]);
+      if (freed_.erase(change.path) == 0) out_.created.push_back(out_.writes[i]);
     }
-    for (auto& [hash, path] : freed_) out_.removed_.push_back(std::move(path));
+    for (auto& [hash, path] : freed_) out_.removed.push_back(std::move(path));
     return {};
   }
 
   /// Brings the ledger's rows to the new state.
   base::Result<> settle_rows() {
-    auto& next = out_.next_;
+    auto& next = out_.next;
     drop(next.identities, gone_);
     drop(next.paths, gone_);
     drop(next.sizes, gone_);
@@ -236,7 +237,7 @@ class DeltaPlanner {
 
   base::Result<> order_rows() {
     KL_ASSIGN(const auto* rows, all_rows());
-    auto& next = out_.next_;
+    auto& next = out_.next;
     auto identities = std::exchange(next.identities, {});
     auto paths = std::exchange(next.paths, {});
     auto sizes = std::exchange(next.sizes, {});
@@ -273,7 +274,7 @@ class DeltaPlanner {
   }
 
   base::Result<> cut() {
-    auto& next = out_.next_;
+    auto& next = out_.next;
     const auto count = next.identities.size();
     inventory::PartCutter cutter(envelope_meta(pass_.head), pass_.head.max_bytes, count);
     std::vector<inventory::Part> parts = {{.first = 0, .last = count}};
@@ -285,7 +286,7 @@ class DeltaPlanner {
     }
     if (parts.size() != ledger_.layout.parts.size()) {
       if (!next.layout.index_paths.empty()) return refused("another number of parts");
-      out_.manifest_ = true;
+      out_.manifest = true;
     }
     next.layout.parts.clear();
     for (const auto& part : parts) next.layout.parts.emplace_back(part.first, part.last);
@@ -294,7 +295,7 @@ class DeltaPlanner {
 
   /// Indexes of the parts that have another row, or a row in another form.
   base::Result<> write_indexes() {
-    const auto& next = out_.next_;
+    const auto& next = out_.next;
     if (next.layout.index_paths.empty()) return {};
     Wanted written;
     for (const auto& change : changes_) {
@@ -310,7 +311,7 @@ class DeltaPlanner {
         continue;
       }
       KL_ASSIGN(auto index, index_of(first, last, next.layout.index_paths[i]));
-      out_.indexes_.push_back(std::move(index));
+      out_.indexes.push_back(std::move(index));
     }
     return {};
   }
@@ -320,7 +321,7 @@ class DeltaPlanner {
     std::vector<std::string> paths;
     KL_TRY(rows->for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
       KL_ASSIGN(auto drafted, row_paths_.path(row));
-      if (path_hash(drafted.path) != out_.next_.paths[first + paths.size()]) {
+      if (path_hash(drafted.path) != out_.next.paths[first + paths.size()]) {
         return refused("a row is not where the template puts it");
       }
       paths.push_back(std::move(drafted.path));
@@ -330,10 +331,10 @@ class DeltaPlanner {
                       std::move(paths));
   }
 
-  const Ledger& ledger_;
+  const SetLedger& ledger_;
   const Pass& pass_;
   const LayoutSpec& spec_;
-  Delta& out_;
+  DeltaPlan& out_;
   const RowPaths row_paths_;
   std::vector<Change> changes_;
   std::unordered_map<std::uint64_t, std::size_t>
@@ -344,10 +345,49 @@ class DeltaPlanner {
   std::optional<inventory::RowSet> rows_;
 };
 
-base::Result<Delta> Delta::plan(const Ledger& ledger, const Pass& pass, const LayoutSpec& spec) {
-  Delta out(pass, spec);
+base::Result<DeltaPlan> DeltaPlan::of(const SetLedger& ledger, const Pass& pass,
+                                      const LayoutSpec& spec) {
+  DeltaPlan out;
   KL_TRY(DeltaPlanner(ledger, pass, spec, out).run());
   return out;
 }
 
-}  // namespace kollect::sinks::git
+base::Result<> DeltaPlan::files(const Pass& pass, const LayoutSpec& spec,
+                                const std::function<base::Result<>(File&&)>& take) const {
+  std::size_t number = 0;
+  RowTexts texts(spec.format, next.layout.content, next.layout.manifest_key);
+  KL_TRY(pass.changes->for_each([&](const inventory::RowChange& change) -> base::Result<> {
+    const auto& path = writes[number++];
+    if (path.empty()) return {};
+    File file;
+    file.path = path;
+    file.rows = 1;
+    KL_ASSIGN(file.content, texts.text(change.row));
+    return take(std::move(file));
+  }));
+  for (const auto& index : indexes) {
+    File file = index;
+    KL_TRY(take(std::move(file)));
+  }
+  return {};
+}
+
+std::vector<std::string> DeltaPlan::now_listed(std::vector<std::string> before) const {
+  std::ranges::sort(before);
+  std::vector<std::string> stay;
+  stay.reserve(before.size());
+  std::ranges::set_difference(std::move_iterator(before.begin()), std::move_iterator(before.end()),
+                              removed.begin(), removed.end(), std::back_inserter(stay));
+  std::vector<std::string> out;
+  out.reserve(stay.size() + created.size());
+  std::merge(std::move_iterator(stay.begin()), std::move_iterator(stay.end()), created.begin(),
+             created.end(), std::back_inserter(out));
+  return out;
+}
+
+File DeltaPlan::set_manifest(const Pass& pass, std::vector<std::string> before) const {
+  return manifest_file(pass.head, next.layout.manifest_path, next.layout.parts.size(),
+                       now_listed(std::move(before)));
+}
+
+}  // namespace kollect::sinks
