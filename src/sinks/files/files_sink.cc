@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "sinks/files/delta_run.h"
 #include "sinks/files/folder.h"
 #include "sinks/files/folder_manifest.h"
 #include "sinks/layout/run_layout.h"
@@ -23,7 +24,7 @@ FolderManifest::Key key_of(const Export& exp) {
   return {cluster_word(exp), exp.inventory};
 }
 
-/// One call of export_all.
+/// All rows of some exports into the folder.
 class Run {
  public:
   Run(const FilesSinkOptions& options, const base::Context& context,
@@ -50,8 +51,17 @@ class Run {
     for (std::size_t i = 0; i < exports_.size(); ++i) KL_TRY(finish_export(i));
     if (options_.prune) KL_TRY(prune_left());
     KL_TRY(save(next_));
+    if (remembered_) {
+      const auto& laid_out = layout.exports().front();
+      KL_ASSIGN(remembered_, SetLedger::of(exports_.front(), remembered_->set_hash, options_.layout,
+                                           laid_out, kept_));
+    }
     return std::move(report_);
   }
+
+  /// Before run(), for a single export: what the folder holds afterwards is wanted.
+  void remember(std::string set_hash) { remembered_.emplace().set_hash = std::move(set_hash); }
+  [[nodiscard]] SetLedger& remembered() { return *remembered_; }
 
  private:
   base::Result<> load() {
@@ -158,6 +168,7 @@ class Run {
         KL_TRY(remove(key_of(exp), path));
       } else if (const auto there = folder_.read(path, 1); there.has_value() && *there) {
         listed.insert(path);
+        kept_.push_back(path);
         if (!path.ends_with(".manifest.json")) kept.push_back(path);
       }
     }
@@ -215,6 +226,8 @@ class Run {
   std::unordered_set<std::string> written_;
   bool sync_each_ = true;
   ExportReport report_;
+  std::vector<std::string> kept_;  ///< files that stay beside the sets
+  std::optional<SetLedger> remembered_;
 };
 
 class FilesSink final : public Sink {
@@ -228,6 +241,21 @@ class FilesSink final : public Sink {
     return Run(options_, context, exports, dry_run, folder).run();
   }
 
+  /// Where the inventory's files are as the last pass left them, only changed ones are looked at.
+  base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
+    KL_ASSIGN(auto folder, Folder::open(options_.folder, true));
+    KL_TRY(folder.lock(context, options_.lock_patience));
+    auto known = take_known(pass.head.inventory);
+    if (known && pass.changes != nullptr && !options_.prune && known->set.layout.writes_manifest) {
+      KL_ASSIGN(const auto stamp, folder.stamp(known->set.layout.manifest_path));
+      if (stamp == known->stamp) {
+        auto report = apply_changes(context, folder, *known, pass);
+        if (report.has_value() || report.error().reason != kNeedsAllRows) return report;
+      }
+    }
+    return apply_all(context, folder, pass);
+  }
+
   base::Result<> probe(const base::Context& context) override {
     KL_TRY(context.check());
     KL_TRY(Folder::open(options_.folder, false));
@@ -235,7 +263,57 @@ class FilesSink final : public Sink {
   }
 
  private:
+  /// What the folder holds of an inventory.
+  struct Known {
+    SetLedger set;
+    std::string stamp;  ///< of its set manifest
+  };
+
+  /// A pass that fails leaves nothing that is known.
+  std::optional<Known> take_known(const InventoryId& inventory) {
+    auto node = known_.extract(inventory);
+    if (node.empty()) return {};
+    return std::move(node.mapped());
+  }
+  base::Result<> keep(const Folder& folder, SetLedger set) {
+    KL_ASSIGN(auto stamp, folder.stamp(set.layout.manifest_path));
+    const auto inventory = set.head.inventory;
+    known_.insert_or_assign(inventory, Known{std::move(set), std::move(stamp)});
+    return {};
+  }
+
+  base::Result<ExportReport> apply_changes(const base::Context& context, Folder& folder,
+                                           Known& known, const Pass& pass) {
+    if (known.set.same_head(pass.head) && known.set.set_hash == pass.changes->set_hash()) {
+      ExportReport report;
+      report.unchanged = known.set.files();
+      KL_TRY(keep(folder, std::move(known.set)));
+      return report;
+    }
+    KL_ASSIGN(auto plan, DeltaPlan::of(known.set, pass, options_.layout));
+    KL_ASSIGN(auto report, run_delta(context, folder, plan, pass, options_.layout));
+    KL_TRY(keep(folder, std::move(plan.next)));
+    return report;
+  }
+
+  base::Result<ExportReport> apply_all(const base::Context& context, Folder& folder,
+                                       const Pass& pass) {
+    if (pass.rows == nullptr) {
+      return base::retryable("the changes alone do not do", std::string(kNeedsAllRows));
+    }
+    const auto rows = pass.rows->to_row_set();
+    std::vector<Export> exports = {pass.head};
+    exports.front().rows = &rows;
+    Run run(options_, context, exports, false, folder);
+    run.remember(pass.rows->set_hash());
+    KL_ASSIGN(auto report, run.run());
+    // Changes do not tell which of two owners' rows the set has.
+    if (rows.size() == pass.rows->size()) KL_TRY(keep(folder, std::move(run.remembered())));
+    return report;
+  }
+
   FilesSinkOptions options_;
+  std::map<InventoryId, Known> known_;
 };
 
 }  // namespace

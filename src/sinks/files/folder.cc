@@ -232,6 +232,15 @@ base::Result<int> Folder::parent(std::string_view path, bool create) {
   return parent_fd_.get();
 }
 
+base::Result<std::string> Folder::stamp(std::string_view path) const {
+  KL_ASSIGN(const auto fd, open_file(path));
+  if (!fd.valid()) return std::string();
+  struct stat info {};
+  if (::fstat(fd.get(), &info) != 0) return system_error("cannot read", shown(path), errno);
+  return fmt::format("{} {} {} {}.{}", info.st_dev, info.st_ino, info.st_size, info.st_ctim.tv_sec,
+                     info.st_ctim.tv_nsec);
+}
+
 base::Result<Folder::Outcome> Folder::compare(const File& file) const {
   KL_ASSIGN(const auto fd, open_file(file.path));
   Comparer comparer(fd.get());

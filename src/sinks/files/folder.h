@@ -48,6 +48,9 @@ class Folder {
   [[nodiscard]] base::Result<std::optional<std::string>> read(
       std::string_view path, std::size_t max_bytes = SIZE_MAX) const;
 
+  /// Changes whenever somebody writes or replaces the file; "" when there is none.
+  [[nodiscard]] base::Result<std::string> stamp(std::string_view path) const;
+
   struct Outcome {
     bool existed = false;
     bool same = false;  ///< nothing had to be written
