@@ -14,6 +14,7 @@ import harness
 SERVERS = harness.ROOT / "scripts/servers"
 NAME = f"op-{os.getpid()}"
 KUBE, PG, GIT = {}, {}, {}
+ENVIRONMENT = {}  # what operators find in theirs beside the usual
 LIMIT = 60  # seconds that anything may take before the test gives up
 
 
@@ -76,7 +77,7 @@ def until(what, condition, limit=LIMIT):
 class Operator:
     def __init__(self, folder, *flags):
         self.log = open(pathlib.Path(folder) / f"operator-{time.monotonic_ns()}.log", "w+", encoding="utf-8")
-        env = harness.environment(KOLLECT_GIT_MIRROR_DIR=str(pathlib.Path(folder) / "mirrors"))
+        env = harness.environment(KOLLECT_GIT_MIRROR_DIR=str(pathlib.Path(folder) / "mirrors"), **ENVIRONMENT)
         self.process = subprocess.Popen(
             [harness.KOLLECT, "operator", "--kubeconfig", KUBE["KUBECONFIG"], "--allow-loopback-sinks", "--log-level", "debug",
              "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env)

@@ -1,13 +1,6 @@
 // Exports into a repository on disk (spec: sinks 7; field-push-races,
-// field-recreated-under-the-same-name, field-backend-crash-between-two-steps,
-// field-names-with-colons-and-slashes).
+// field-recreated-under-the-same-name).
 #include <gmock/gmock.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <csignal>
-#include <random>
-
 #include "base/strings.h"
 #include "sinks/git/git_fixture.h"
 #include "sinks/git/mirror.h"
@@ -281,40 +274,6 @@ TEST_F(GitSink, AFileInPlaceOfAFolderIsAClearError) {
   EXPECT_EQ(report.error().reason, "path-taken");
 }
 
-// field-names-with-colons-and-slashes: portable, content, delete
-TEST_F(GitSink, OddNamesCheckOutEverywhere) {
-  inventory::RowSet rows;
-  inventory::RowSet without_con;
-  int number = 0;
-  for (const std::string name : {"system:controller:job-controller", "Admin%2Fall", "con", "aux.x",
-                                 "ends.", "q?*<>|\"name", "..", ".git"}) {
-    const auto uid = fmt::format("u{}", number++);
-    for (auto* set : {&rows, &without_con}) {
-      if (set == &without_con && name == "con") continue;
-      set->add({"x", "t", "", name, "rbac.authorization.k8s.io", "v1", "ClusterRole", uid, "{}"});
-    }
-  }
-  rows.seal();
-  without_con.seal();
-  tree();
-  auto exp = plain_export(rows);
-  exp.cluster = "arn:aws:eks:eu-north-1:000000000000:cluster/prod";
-  must_run({exp});
-  const auto before = listing();
-  EXPECT_EQ(before.size(), 9U);
-  const auto work = temp_->path() / "checkout";
-  git({"-c", "core.protectNTFS=true", "-c", "core.protectHFS=true", "clone", "--quiet",
-       repository_.string(), work.string()});
-  EXPECT_THAT(
-      read_text(work / "arn-aws-eks-eu-north-1-000000000000-cluster-prod/clusterrole/con_.yaml"),
-      HasSubstr("name: con\n"));
-  exp.rows = &without_con;
-  EXPECT_EQ(must_run({exp}).removed, 1U);
-  auto want = before;
-  std::erase_if(want, [](const auto& path) { return path.ends_with("/con_.yaml"); });
-  EXPECT_EQ(listing(), want);
-}
-
 // field-recreated-under-the-same-name, variants C and D
 TEST_F(GitSink, ARecreatedObjectIsNeverMissing) {
   const auto row = [](const char* uid, const char* value) {
@@ -422,43 +381,6 @@ TEST_F(GitSink, NoSuchRepositoryIsSaidAtOnce) {
   ASSERT_FALSE(report.has_value());
   EXPECT_EQ(report.error().kind, base::ErrorKind::kNotFound) << report.error().message;
   EXPECT_FALSE(sink()->probe(base::Context::background()).has_value());
-}
-
-// field-backend-crash-between-two-steps
-TEST_F(GitSink, KilledAtAnyPointTheNextRunEndsRight) {
-  tree();
-  const auto state = [](int number) {
-    std::vector<std::pair<std::string, std::string>> objects;
-    for (int i = 0; i < 30; ++i)
-      objects.emplace_back("n", fmt::format("pod-{}", i + number % 2 * 15));
-    return pods(objects, std::to_string(number));
-  };
-  std::mt19937 random(11);  // NOLINT: the same points in every run are fine
-  for (int round = 0; round < 40; ++round) {
-    const auto pid = ::fork();
-    if (pid == 0) {
-      ::setpgid(0, 0);
-      for (int number = round;; ++number) {
-        const auto rows = state(number);
-        (void)run({plain_export(rows)});
-      }
-    }
-    ::usleep(std::uniform_int_distribution<useconds_t>(1000, 120'000)(random));
-    ::kill(pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    // This state is new to the branch, so our push moves it: a push of the killed run that the
-    // server's side completes late is refused then.
-    const auto rows = state(1000 + round);
-    must_run({plain_export(rows)});
-    ASSERT_THAT(show(fmt::format("c/n/pod/pod-{}.yaml", 15)),
-                HasSubstr(fmt::format("v: \"{}\"", 1000 + round)));
-    ASSERT_EQ(listing().size(), 31U);
-  }
-  in_repo({"fsck", "--strict"});
-  // No duplicated commit with an empty difference.
-  const auto text = in_repo({"log", "--format=%T", "main"});
-  const auto trees = base::split(text, '\n');
-  EXPECT_EQ(std::adjacent_find(trees.begin(), trees.end()), trees.end());
 }
 
 TEST(GitMirrors, PlacesAndTheirRights) {

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""The operator killed a hundred times at random moments while objects change (field-backend-crash-between-two-steps).
+
+Its sinks are a Git repository and a SQLite file. Every kill is followed by nothing but a start. Now and then it may finish: then
+both must come to equal the list of the API server.
+CRASH_ROUNDS sets the number of kills, CRASH_SEED what happens.
+"""
+import os
+import pathlib
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import harness
+import operator_test as op
+from sandbox import Sandbox
+
+ROUNDS = int(os.environ.get("CRASH_ROUNDS", "100"))
+SEED = int(os.environ.get("CRASH_SEED", "25"))
+GRACE = 30  # seconds; what a pod is given to end
+NS = "crash"
+DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NS}/deployments"
+
+
+def manifests(folder):
+    return f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {NS}}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {{name: apps, namespace: {NS}}}
+spec:
+  targetGVK: {{group: apps, version: v1, kind: Deployment}}
+  attributes:
+    - {{name: version, path: "$.metadata.labels['app.kubernetes.io/version']"}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {{name: apps, namespace: {NS}}}
+spec: {{profileRef: apps, includedNamespaces: [{NS}]}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {{name: file, namespace: {NS}}}
+spec:
+  type: sqlite
+  sqlite: {{path: crash.db}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectSnapshotSink
+metadata: {{name: git, namespace: {NS}}}
+spec:
+  type: git
+  endpoint: file://{folder}/crash.git
+  layout: {{mode: perResource, content: item}}
+  git: {{branch: main}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectInventory
+metadata: {{name: all, namespace: {NS}}}
+spec:
+  exportMinInterval: 0s
+  databaseSinkRefs: [file]
+  snapshotSinkRefs: [git]
+"""
+
+
+class Crash(op.Scenario):
+    def setUp(self):
+        super().setUp()
+        self.folder = pathlib.Path(self.folder)
+        self.random = random.Random(SEED)
+        self.repo = self.folder / "crash.git"
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(self.repo)], check=True)
+        self.sandbox = Sandbox(self.folder, manifests(self.folder))
+        op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
+        self.names = [f"d{i:03}" for i in range(120)]
+        self.alive = set()
+        self.versions = 0
+        for name in self.names[:80]:
+            self.change(name)
+
+    def tearDown(self):
+        super().tearDown()
+        self.sandbox.stop()
+
+    # What happens to the objects.
+    def change(self, name):
+        self.versions += 1
+        metadata = {"labels": {"app.kubernetes.io/version": f"v{self.versions}"}}
+        if name not in self.alive:
+            labels = {"app": name}
+            template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+            self.sandbox.call("POST", DEPLOYMENTS, {
+                "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, **metadata},
+                "spec": {"selector": {"matchLabels": labels}, "template": template}})
+            self.alive.add(name)
+        elif self.random.random() < 0.25:
+            self.sandbox.call("DELETE", f"{DEPLOYMENTS}/{name}")
+            self.alive.discard(name)
+        else:
+            self.sandbox.patch(f"{DEPLOYMENTS}/{name}", metadata=metadata)
+
+    def keep_changing(self, until):
+        while time.monotonic() < until:
+            for name in self.random.sample(self.names, 3):
+                self.change(name)
+            time.sleep(0.01)
+
+    # What the sinks hold.
+    @staticmethod
+    def by_uid(rows):
+        found = {uid: (name, version) for uid, name, version in rows}
+        return found if len(found) == len(rows) else {"a row twice": rows}
+
+    def truth(self):
+        items = self.sandbox.call("GET", DEPLOYMENTS)["items"]
+        return {i["metadata"]["uid"]: (i["metadata"]["name"], i["metadata"]["labels"]["app.kubernetes.io/version"]) for i in items}
+
+    def table(self):
+        connection = sqlite3.connect(f"file:{self.folder}/crash.db?mode=ro", uri=True, timeout=30)
+        try:
+            return self.by_uid(connection.execute("select uid, name, attributes->>'version' from inventory_rows").fetchall())
+        except sqlite3.OperationalError:
+            return None
+        finally:
+            connection.close()
+
+    def rows_in(self, texts):
+        found = []
+        for text in texts:
+            fields = dict(re.findall(r"^ *(version|name|uid): \"?([^\"\n]*)", text.replace("\nversion: v1\n", "\n"), re.M))
+            found.append((fields["uid"], fields["name"], fields["version"]))
+        return self.by_uid(found)
+
+    def repository(self):
+        work = self.folder / "checkout"
+        shutil.rmtree(work, ignore_errors=True)
+        cloned = subprocess.run(["git", "clone", "-q", str(self.repo), str(work)], capture_output=True, check=False)
+        return self.rows_in(p.read_text(encoding="utf-8") for p in work.rglob("*.yaml")) if cloned.returncode == 0 else None
+
+    def all_become_right(self, when):
+        truth = self.truth()
+        for name, sink in (("repository", self.repository), ("file", self.table)):
+            op.until(f"{when}: the {name} equals the list", lambda sink=sink: sink() == truth)
+
+    def start(self):
+        for old in self.operators:
+            old.log.close()
+        self.operators.clear()
+        return self.operator("--allow-local-sinks", "--sqlite-dir", str(self.folder))
+
+    def test_killed_at_random_moments(self):
+        mirrors = self.folder / "mirrors"
+        self.start()
+        self.all_become_right("at first")
+        self.operators[-1].kill()
+        for number in range(1, ROUNDS + 1):
+            if number % 30 == 0:
+                shutil.rmtree(mirrors)
+                mirrors.write_bytes(b"")
+            operator = self.start()
+            self.keep_changing(time.monotonic() + self.random.uniform(0.02, 0.8))
+            if number % 20 == 0:
+                self.all_become_right(f"after {number} kills")  # repairs, no-human
+            operator.kill()
+            if number % 25 == 0:
+                self.ends_in_time(self.start())
+        self.start()
+        self.all_become_right(f"after {ROUNDS} kills")
+        self.ends_in_time(self.operators[-1])
+        harness.git(self.repo, "fsck", "--strict", "--no-dangling")
+        trees = harness.git(self.repo, "log", "--format=%T", "main").split()
+        self.assertGreater(len(trees), ROUNDS // 4)
+        self.assertNotIn(True, [a == b for a, b in zip(trees, trees[1:])], "a commit without a difference")
+
+    def ends_in_time(self, operator):
+        """term: SIGTERM in the middle of everything."""
+        self.keep_changing(time.monotonic() + self.random.uniform(0.02, 0.8))
+        began = time.monotonic()
+        code = operator.stop()
+        self.assertLess(time.monotonic() - began, GRACE)
+        self.assertEqual(code, 0)
+
+
+if __name__ == "__main__":
+    harness.main()
