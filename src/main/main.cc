@@ -1,6 +1,7 @@
 // The program: all commands in one table.
 #include <vector>
 
+#include "api/codec.h"
 #include "cli/program.h"
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
@@ -10,7 +11,10 @@ int main(int argc, char** argv) {
   std::vector<kollect::cli::Command> all = kollect::pipeline::commands();
   all.push_back(
       {"operator", "Keep inventories in step with a cluster", kollect::manager::run_operator});
-  const auto& more = kollect::sandbox::commands();
-  all.insert(all.end(), more.begin(), more.end());
+  all.push_back(
+      {"sandbox", "Serve a small Kubernetes API from memory",
+       [](const kollect::cli::Invocation& invocation, const std::vector<std::string>& args) {
+         return kollect::sandbox::run_sandbox_command(invocation, args, kollect::api::crds_yaml());
+       }});
   return kollect::cli::main(argc, argv, all);
 }

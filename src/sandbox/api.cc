@@ -35,6 +35,7 @@ std::optional<http::Answer> health(const http::ServerRequest& request) {
 
 Api::Api(const base::Clock& clock, ApiOptions options)
     : options_(options),
+      clock_(clock),
       store_(options.history_events),
       writer_(store_, registry_, clock, options.seed),
       reader_(store_, clock, options.reader) {
@@ -55,11 +56,12 @@ http::Answer Api::answer(const http::ServerRequest& request) {
   const auto catalog = registry_.catalog();
   if (auto found = discover(request, *catalog)) return std::move(*found);
   if (auto found = open_api(request, *catalog)) return std::move(*found);
-  const auto call = read_call(request, *catalog);
+  auto call = read_call(request, *catalog);
   if (!call) return http::Answer::text(kNotFound, "404 page not found\n");
   if (const Action action = action_of(*call); !access_.allows(*who, action)) {
     return denied(*who, action).to_answer();
   }
+  call->clock = &clock_;
   auto outcome = serve(*call, *who);
   return outcome ? std::move(*outcome) : outcome.error().to_answer();
 }

@@ -42,6 +42,7 @@ class Api {
   http::Answer written(const Call& call, const Writer::Written& result) const;
 
   ApiOptions options_;
+  const base::Clock& clock_;
   Store store_;
   Registry registry_;
   Writer writer_;

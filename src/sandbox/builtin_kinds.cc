@@ -22,7 +22,8 @@ struct Row {
   const char* short_names;
   unsigned traits;
   const char* selectable;
-  /// "NAME:type:path" joined by "|"; a small "w" in front of the type: shown with -o wide.
+  /// "NAME:type:path" joined by "|"; a small "w" in front of the type: shown with -o wide. Type
+  /// "count": how many members or elements.
   const char* columns;
 };
 
@@ -30,7 +31,7 @@ constexpr const char* kRbac = "rbac.authorization.k8s.io";
 constexpr const char* kAuthorization = "authorization.k8s.io";
 
 constexpr Row kRows[] = {
-    {"", "v1", "ConfigMap", "configmaps", "cm", 0, "", ""},
+    {"", "v1", "ConfigMap", "configmaps", "cm", 0, "", "Data:count:.data"},
     {"", "v1", "Endpoints", "endpoints", "ep", 0, "", ""},
     {"", "v1", "Event", "events", "ev", 0,
      "involvedObject.kind,involvedObject.namespace,involvedObject.name,involvedObject.uid,"
@@ -56,7 +57,7 @@ constexpr Row kRows[] = {
     {"", "v1", "ReplicationController", "replicationcontrollers", "rc", kWorkload | kScale,
      "status.replicas", "Desired:integer:.spec.replicas|Current:integer:.status.replicas"},
     {"", "v1", "ResourceQuota", "resourcequotas", "quota", kStatus, "", ""},
-    {"", "v1", "Secret", "secrets", "", 0, "type", "Type:string:.type"},
+    {"", "v1", "Secret", "secrets", "", 0, "type", "Type:string:.type|Data:count:.data"},
     {"", "v1", "Service", "services", "svc", kStatus | kInAll, "",
      "Type:string:.spec.type|Cluster-IP:string:.spec.clusterIP"},
     {"", "v1", "ServiceAccount", "serviceaccounts", "sa", 0, "", ""},

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
 #include "http/server.h"
 #include "sandbox/registry.h"
 #include "sandbox/status.h"
@@ -23,6 +24,7 @@ struct Call {
   std::string subresource;
   std::map<std::string, std::string> parameters;
   const http::ServerRequest* request = nullptr;
+  const base::Clock* clock = nullptr;  ///< set where answers tell ages
 
   [[nodiscard]] std::string parameter(const std::string& key) const;
   [[nodiscard]] bool flag(const std::string& key) const;

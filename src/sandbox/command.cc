@@ -12,13 +12,6 @@
 
 namespace kollect::sandbox {
 
-const std::vector<cli::Command>& commands() {
-  static const std::vector<cli::Command> kCommands = {
-      {"sandbox", "Serve a small Kubernetes API from memory", run_sandbox_command},
-  };
-  return kCommands;
-}
-
 namespace {
 
 struct Options {
@@ -30,6 +23,7 @@ struct Options {
   std::vector<std::string> generate;
   std::string change_rate;
   std::string faults;
+  bool no_crds = false;
 };
 
 std::optional<int> parse(Options& o, const cli::Invocation& invocation,
@@ -39,6 +33,7 @@ std::optional<int> parse(Options& o, const cli::Invocation& invocation,
   cli::add_flag_value(app, "--address", o.sandbox.address, "Address to listen on (127.0.0.1)");
   cli::add_flag_value(app, "--port", o.sandbox.port, "Port to listen on; 0: a free one (0)");
   cli::add_flag_value(app, "--kubeconfig-out", o.kubeconfig_out, "Write a kubeconfig to this file");
+  app.add_flag("--no-crds", o.no_crds, "Do not serve the kinds of kollect.dev from the beginning");
   cli::add_flag_list(app, "--load", o.load, "File or folder of manifests to begin with");
   cli::add_flag_list(app, "--generate", o.generate,
                      "KIND=COUNT: objects that are made when they are asked for (repeatable)");
@@ -101,9 +96,17 @@ base::Result<> prepare(Options& o) {
   return {};
 }
 
-base::Result<> serve(Options& o, const cli::Invocation& invocation, const base::Logger& log) {
+base::Result<> define(Sandbox& sandbox, const std::string& definitions) {
+  KL_ASSIGN(const auto documents, base::yaml::read_all(definitions));
+  for (const auto& one : documents) KL_TRY(sandbox.load(one.value));
+  return {};
+}
+
+base::Result<> serve(Options& o, const cli::Invocation& invocation, const std::string& definitions,
+                     const base::Logger& log) {
   KL_TRY(prepare(o));
   KL_ASSIGN(const auto sandbox, Sandbox::start(*invocation.clock, o.sandbox, &log));
+  if (!o.no_crds) KL_TRY(define(*sandbox, definitions));
   if (!o.load.empty()) {
     KL_ASSIGN(const auto loaded, sandbox->load_paths(o.load));
     for (const std::string& line : loaded.skipped) log.warn("skipped", {{"what", line}});
@@ -127,7 +130,8 @@ base::Result<> serve(Options& o, const cli::Invocation& invocation, const base::
 
 }  // namespace
 
-int run_sandbox_command(const cli::Invocation& invocation, const std::vector<std::string>& args) {
+int run_sandbox_command(const cli::Invocation& invocation, const std::vector<std::string>& args,
+                        const std::string& definitions) {
   Options o;
   if (const auto code = parse(o, invocation, args)) return *code;
   const auto level = base::parse_log_level(o.log_level);
@@ -136,7 +140,8 @@ int run_sandbox_command(const cli::Invocation& invocation, const std::vector<std
        .format = invocation.err_is_terminal ? base::LogFormat::kText : base::LogFormat::kJson,
        .out = invocation.err},
       *invocation.clock);
-  const auto served = level ? serve(o, invocation, log) : base::Result<>(level.error());
+  const auto served =
+      level ? serve(o, invocation, definitions, log) : base::Result<>(level.error());
   if (served) return cli::kExitOk;
   fmt::print(invocation.err, "{} sandbox: {}\n", invocation.program, served.error().message);
   return cli::kExitFailed;

@@ -8,9 +8,9 @@
 
 namespace kollect::sandbox {
 
-/// The commands of this room, for the program's table.
-const std::vector<cli::Command>& commands();
-
-int run_sandbox_command(const cli::Invocation& invocation, const std::vector<std::string>& args);
+/// `definitions`: YAML stream of the CustomResourceDefinitions that are served from the beginning,
+/// unless --no-crds is given.
+int run_sandbox_command(const cli::Invocation& invocation, const std::vector<std::string>& args,
+                        const std::string& definitions);
 
 }  // namespace kollect::sandbox

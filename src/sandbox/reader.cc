@@ -435,12 +435,9 @@ class WatchSource final : public http::BodySource {
 
   void append_bookmark(std::string& out, bool initial_end) {
     next_bookmark_ = clock_.steady_now() + options_.bookmark_interval;
-    fmt::format_to(std::back_inserter(out),
-                   R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}",)"
-                   R"("metadata":{{"resourceVersion":"{}"{}}}}}}})"
-                   "\n",
-                   served_->kind, served_->api_version(), at_,
-                   initial_end ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "");
+    out += R"({"type":"BOOKMARK","object":)";
+    renderer_.append_mark(out, at_, initial_end ? R"({"k8s.io/initial-events-end":"true"})" : "");
+    out += "}\n";
   }
 
   static void append_error(std::string& out, const Status& status) {
