@@ -5,11 +5,14 @@ Its sinks are a Git repository and a SQLite file. Every kill is followed by noth
 both must come to equal the list of the API server.
 CRASH_ROUNDS sets the number of kills, CRASH_SEED what happens.
 """
+import json
 import os
 import pathlib
 import random
 import re
+import resource
 import shutil
+import signal
 import sqlite3
 import subprocess
 import time
@@ -38,6 +41,7 @@ spec:
   targetGVK: {{group: apps, version: v1, kind: Deployment}}
   attributes:
     - {{name: version, path: "$.metadata.labels['app.kubernetes.io/version']"}}
+    - {{name: text, path: "$.metadata.annotations.text", optional: true}}
 ---
 apiVersion: kollect.dev/v1alpha1
 kind: KollectTarget
@@ -149,11 +153,11 @@ class Crash(op.Scenario):
         for name, sink in (("repository", self.repository), ("file", self.table)):
             op.until(f"{when}: the {name} equals the list", lambda sink=sink: sink() == truth)
 
-    def start(self):
+    def start(self, **options):
         for old in self.operators:
             old.log.close()
         self.operators.clear()
-        return self.operator("--allow-local-sinks", "--sqlite-dir", str(self.folder))
+        return self.operator("--allow-local-sinks", "--sqlite-dir", str(self.folder), **options)
 
     def test_killed_at_random_moments(self):
         mirrors = self.folder / "mirrors"
@@ -178,6 +182,30 @@ class Crash(op.Scenario):
         trees = harness.git(self.repo, "log", "--format=%T", "main").split()
         self.assertGreater(len(trees), ROUNDS // 4)
         self.assertNotIn(True, [a == b for a, b in zip(trees, trees[1:])], "a commit without a difference")
+
+    def test_full_disk(self):
+        """The status says so, and work goes on after space is made. A limit of file sizes stands for the disk's end."""
+        process = self.start(before_start=lambda: signal.signal(signal.SIGXFSZ, signal.SIG_IGN)).process.pid
+        self.all_become_right("at first")
+        commits = harness.git(self.repo, "rev-list", "--count", "main")
+        infinite = resource.RLIM_INFINITY
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (150_000, infinite))
+        text = "".join(self.random.choices("0123456789abcdefghijklmnopqrstuvwxyz", k=400_000))
+        self.sandbox.patch(f"{DEPLOYMENTS}/{self.names[0]}", metadata={"labels": {"app.kubernetes.io/version": "large"}, "annotations": {"text": text}})
+        told = op.until("the status tells of both sinks", lambda: self.told_of(2))
+        for message in told:
+            self.assertRegex(message, "(?i)too large|no space|full|disk")
+        self.assertEqual(harness.git(self.repo, "rev-list", "--count", "main"), commits)
+        resource.prlimit(process, resource.RLIMIT_FSIZE, (infinite, infinite))
+        self.all_become_right("after space was made")
+        self.assertEqual(self.operators[-1].stop(), 0)
+
+    def told_of(self, count):
+        """Messages of failed exports, when there are so many."""
+        status = self.sandbox.call("GET", f"/apis/kollect.dev/v1alpha1/namespaces/{NS}/kollectinventories/all").get("status", {})
+        failed = [json.dumps(e) for e in status.get("sinkExports", [])
+                  if any(c["status"] == "False" for c in e.get("conditions", []))]
+        return failed if len(failed) == count else None
 
     def ends_in_time(self, operator):
         """term: SIGTERM in the middle of everything."""

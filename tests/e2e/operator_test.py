@@ -75,12 +75,13 @@ def until(what, condition, limit=LIMIT):
 
 
 class Operator:
-    def __init__(self, folder, *flags):
+    def __init__(self, folder, *flags, before_start=None):
         self.log = open(pathlib.Path(folder) / f"operator-{time.monotonic_ns()}.log", "w+", encoding="utf-8")
         env = harness.environment(KOLLECT_GIT_MIRROR_DIR=str(pathlib.Path(folder) / "mirrors"), **ENVIRONMENT)
         self.process = subprocess.Popen(
             [harness.KOLLECT, "operator", "--kubeconfig", KUBE["KUBECONFIG"], "--allow-loopback-sinks", "--log-level", "debug",
-             "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env)
+             "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env,
+            preexec_fn=before_start)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -174,8 +175,8 @@ class Scenario(harness.Case):
             operator.log.close()
         super().tearDown()
 
-    def operator(self, *flags):
-        self.operators.append(Operator(self.folder, *flags))
+    def operator(self, *flags, **options):
+        self.operators.append(Operator(self.folder, *flags, **options))
         return self.operators[-1]
 
     def repo(self, name):

@@ -27,10 +27,12 @@ base::Error map_error(sqlite3* handle, int code, const std::string& file) {
   const int primary = code & 0xFF;
   const int system_error = handle != nullptr ? sqlite3_system_errno(handle) : 0;
   const bool disk_full =
-      primary == SQLITE_FULL || ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) &&
-                                 (system_error == ENOSPC || system_error == EDQUOT));
+      primary == SQLITE_FULL ||
+      ((primary == SQLITE_IOERR || primary == SQLITE_CANTOPEN) &&
+       (system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG));
   if (disk_full) {
-    return base::terminal(
+    // Somebody may make room: then work goes on by itself.
+    return base::retryable(
         fmt::format("cannot write {}: no space left; its last state is kept", file), "disk-full");
   }
   const std::string detail =
@@ -47,6 +49,11 @@ base::Error map_error(sqlite3* handle, int code, const std::string& file) {
     case SQLITE_READONLY:
     case SQLITE_AUTH:
       return base::denied(fmt::format("cannot write {}: {}", file, detail));
+    case SQLITE_IOERR:
+      return base::retryable(
+          fmt::format("{}: {}", file,
+                      system_error != 0 ? std::generic_category().message(system_error) : detail),
+          "io-error");
     case SQLITE_INTERRUPT:
       return base::cancelled(fmt::format("{}: interrupted", file), "cancelled");
     case SQLITE_CANTOPEN:
