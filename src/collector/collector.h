@@ -46,7 +46,8 @@ struct Signals {
   bool registered = false;
   std::size_t row_count = 0;
   /// Every kind's first complete list was applied. Stays true when the registration changes: rows
-  /// of the old state stand until those of the new one replace them.
+  /// of the old state stand until those of the new one replace them. A kind that was read and is
+  /// no longer served counts: it has no objects for certain.
   bool complete = false;
   /// The current registration, or a namespace's labels, are not applied to all objects yet.
   bool evaluating = false;

@@ -249,6 +249,7 @@ void Engine::place_kind(Registered& target, Placement& placement) {
     // Only an answer tells that it is gone (spec: selection 2).
     if (found.error().reason == "gvk-not-found") {
       leave_kind(placement, target.registration.target);
+      placement.vanished = placement.vanished || placement.done_once;
       placement.done_once = false;
     }
     if (placement.kind == nullptr) return;
@@ -258,6 +259,7 @@ void Engine::place_kind(Registered& target, Placement& placement) {
         fmt::format("{} is not served in version {}, it is read in {}", placement.asked.kind,
                     placement.asked.version, found->resource.version);
   }
+  if (found) placement.vanished = false;
   KindWatches* kind = found ? &kind_of(found->resource) : placement.kind;
   std::vector<Leftover> leftovers;
   if (placement.kind != nullptr && placement.kind != kind) {

@@ -61,6 +61,7 @@ class Engine {
     std::optional<base::Error> error;  ///< why not
     std::string note;
     bool done_once = false;
+    bool vanished = false;  ///< was read, and is no longer served: has no objects for certain
     base::SteadyTime since{};
   };
   struct Registered {

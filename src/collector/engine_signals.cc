@@ -55,7 +55,7 @@ Signals Engine::signals_of(const Registered& target, base::SteadyTime now) const
 
 void Engine::add_placement(Signals& signals, const Registered& target, const Placement& placement,
                            base::SteadyTime now) const {
-  signals.complete = signals.complete && placement.done_once;
+  signals.complete = signals.complete && (placement.done_once || placement.vanished);
   if (!placement.note.empty()) signals.notes.push_back(placement.note);
   const Tally::Counts counts = placement.tally->counts();
   signals.extraction_failures += counts.failures;

@@ -80,7 +80,7 @@ struct BindingStatus {
   std::uint64_t skips = 0;
   std::uint64_t rows_written = 0;
   std::uint64_t rows_removed = 0;
-  std::vector<std::string> warnings;  ///< of the last export
+  std::vector<std::string> warnings;  ///< of the last pass over all rows, or newer
 };
 
 struct InventoryStatus {

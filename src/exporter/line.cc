@@ -110,7 +110,10 @@ void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTim
     }
     line.status.last_checksum = "set:" + result->set_hash;
     line.status.error.reset();
-    line.status.warnings = result->report->warnings;
+    // A pass of changes sees the changed rows alone: what was said of the others stands.
+    if (!result->differences || !result->report->warnings.empty()) {
+      line.status.warnings = result->report->warnings;
+    }
     line.status.rows_written += result->report->written;
     line.status.rows_removed += result->report->removed;
     ++line.status.exports;

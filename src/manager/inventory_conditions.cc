@@ -20,6 +20,13 @@ std::string messages_of(const std::vector<const SinkFact*>& sinks) {
   return base::join(parts, "; ");
 }
 
+/// "a; b and 3 more"; empty for none.
+std::string told_of(const std::vector<std::string>& warnings) {
+  if (warnings.empty()) return {};
+  const std::size_t more = warnings.size() - 1;
+  return warnings.front() + (more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 class Tables {
  public:
   Tables(StatusDraft& draft, const InventoryFacts& facts) : draft_(draft), facts_(facts) {
@@ -58,6 +65,7 @@ class Tables {
                                                      : base::join(facts_.waiting, ", "))});
     } else {
       exports();
+      warnings();
     }
     return std::move(told_);
   }
@@ -130,11 +138,32 @@ class Tables {
     }
   }
 
+  void warnings() {
+    std::vector<std::string> parts;
+    for (const SinkFact& sink : facts_.sinks) {
+      if (!sink.warnings.empty()) parts.push_back(sink.name + ": " + told_of(sink.warnings));
+    }
+    if (parts.empty()) {
+      tell("warnings", false, "", "");
+    } else {
+      tell("warnings", true, "ExportWarning", base::join(parts, "; "));
+    }
+  }
+
+  /// What the inventory lacks on account of targets that cannot be read.
+  [[nodiscard]] std::string lacking() const {
+    if (facts_.unreadable.empty()) return {};
+    return fmt::format("; without the target{} {}, which cannot be read now",
+                       facts_.unreadable.size() == 1 ? "" : "s",
+                       base::join(facts_.unreadable, ", "));
+  }
+
   void good() {
     draft_.drop("Degraded");
     const std::string message =
         fmt::format("exported to {} of {} sink{}", exported_.size(), facts_.sinks.size(),
-                    facts_.sinks.size() == 1 ? "" : "s");
+                    facts_.sinks.size() == 1 ? "" : "s") +
+        lacking();
     condition("Ready", "True", "Exported", message);
     reachable(true, "SinksReachable",
               fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
@@ -151,7 +180,7 @@ class Tables {
 
   void partly() {
     draft_.drop("Degraded");
-    const std::string message = messages_of(failed_);
+    const std::string message = messages_of(failed_) + lacking();
     condition("Ready", "True", "PartiallySynced", message);
     condition("Synced", "False", "PartiallySynced", message);
     reachable(false, unusable_.empty() ? "ExportFailed" : unusable_.front()->unusable->reason,
@@ -221,17 +250,18 @@ std::optional<Condition> sink_condition(const base::Error* unusable,
     return condition;
   }
   if (!binding->last_export) return std::nullopt;
+  const std::string warned = binding->warnings.empty() ? "" : "; " + told_of(binding->warnings);
   if (fresh || binding->running || binding->interval < std::chrono::seconds(1)) {
     condition.status = "True";
     condition.reason = "Exported";
-    condition.message = "written";
+    condition.message = "written" + warned;
     return condition;
   }
   condition.reason = "Debounced";
   condition.message = fmt::format(
       "nothing changed since the last export; a change is exported at once, unchanged rows are "
-      "checked again every {}",
-      base::format_duration(binding->interval));
+      "checked again every {}{}",
+      base::format_duration(binding->interval), warned);
   return condition;
 }
 

@@ -17,6 +17,7 @@ struct SinkFact {
   std::optional<base::Error> unusable = {};  ///< does not resolve, or is known to be broken
   bool exported = false;                     ///< at least once since the start
   std::optional<base::Error> error = {};     ///< of the last pass
+  std::vector<std::string> warnings = {};
 };
 
 struct InventoryFacts {
@@ -25,6 +26,7 @@ struct InventoryFacts {
   std::size_t rows = 0;
   bool complete = true;  ///< first lists of all targets are in
   std::vector<std::string> waiting = {};
+  std::vector<std::string> unreadable = {};  ///< targets without which is exported
   bool wrote_partially = false;  ///< since the last look some sinks were written to, others skipped
   std::vector<SinkFact> sinks = {};
 };

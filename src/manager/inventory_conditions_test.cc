@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json/value.h"
+#include "base/json/write.h"
 
 namespace kollect::manager {
 namespace {
@@ -100,6 +101,30 @@ TEST(InventoryConditions, ARowThatNoDocumentHolds) {
   const auto outcome = outcome_of(
       {.sinks = {failing("snapshot/g", base::terminal("row too large", "payload_too_large"))}});
   EXPECT_THAT(outcome.conditions, ::testing::Contains("Degraded=True/PayloadTooLarge"));
+}
+
+TEST(InventoryConditions, WarningsOfSinksAreToldAndEnd) {
+  SinkFact sink = good("snapshot/g");
+  sink.warnings = {"a and b meet at path p", "c and d meet at path q"};
+  const auto outcome = outcome_of({.sinks = {sink}});
+  EXPECT_THAT(outcome.conditions, ::testing::Contains("Ready=True/Exported"));
+  EXPECT_THAT(outcome.events, ElementsAre("Normal ExportSucceeded", "Warning ExportWarning"));
+  exporter::BindingStatus binding;
+  binding.last_export = base::WallTime{};
+  binding.interval = std::chrono::minutes(5);
+  binding.warnings = sink.warnings;
+  EXPECT_THAT(sink_condition(nullptr, &binding, true)->message,
+              "written; a and b meet at path p and 1 more");
+  EXPECT_THAT(sink_condition(nullptr, &binding, false)->message,
+              ::testing::EndsWith("5m0s; a and b meet at path p and 1 more"));
+}
+
+// field-missing-kind-does-not-stop-others: what is exported names what it lacks.
+TEST(InventoryConditions, TargetsThatCannotBeReadAreNamed) {
+  StatusDraft draft(base::json::Value(base::json::Object{}), base::WallTime{});
+  set_conditions(draft, {.unreadable = {"policies", "typo"}, .sinks = {good("database/pg")}});
+  EXPECT_THAT(base::json::compact(draft.patch().value()),
+              ::testing::HasSubstr("without the targets policies, typo"));
 }
 
 TEST(InventoryConditions, NoSinks) {

@@ -260,6 +260,7 @@ void InventoryController::describe(const base::Context& context, Pass& pass) {
   facts.rows = pass.status.rows;
   facts.complete = pass.readiness.complete;
   facts.waiting = pass.readiness.waiting;
+  facts.unreadable = pass.readiness.keep;
   facts.wrote_partially = pass.wrote_partially;
   for (const Ref& ref : pass.refs) {
     SinkFact fact{.name = ref.name.binding()};
@@ -271,6 +272,7 @@ void InventoryController::describe(const base::Context& context, Pass& pass) {
       if (it != pass.status.bindings.end()) {
         fact.exported = it->last_export.has_value();
         fact.error = it->error;
+        fact.warnings = it->warnings;
       }
     }
     facts.sinks.push_back(std::move(fact));

@@ -3,6 +3,7 @@ import hashlib
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
 import unittest
@@ -101,6 +102,12 @@ class Case(unittest.TestCase):
     def ends(self, process, code):
         self.assertEqual(process.returncode, code, f"{process.args}\nstdout: {process.stdout}\nstderr: {process.stderr}")
         return process
+
+
+def free_port():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
 
 
 def main():
