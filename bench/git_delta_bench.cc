@@ -215,7 +215,7 @@ void BM_OneRowMoreOneLess(benchmark::State& state) {
   ->Arg(1'000)->Arg(100'000)->Iterations(count)->UseManualTime()->Unit(benchmark::kMillisecond)
 
 BENCHMARK(BM_AllRowsOneChanged) KOLLECT_SIZES(3);
-BENCHMARK(BM_OneRowChanged) KOLLECT_SIZES(40);
+BENCHMARK(BM_OneRowChanged) KOLLECT_SIZES(130);
 BENCHMARK(BM_OneRowMoreOneLess) KOLLECT_SIZES(10);
 
 }  // namespace
