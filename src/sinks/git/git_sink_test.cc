@@ -198,6 +198,67 @@ TEST_F(GitSink, X9FilesOfUnreadTargetsStay) {
   EXPECT_THAT(files("manifest", ""), ElementsAre("a", "b", "c"));
 }
 
+// The same where all rows are in one document: an operator writes them again.
+TEST_F(GitSink, X9RowsOfUnreadTargetsStayInDocuments) {
+  using inventory::Owner;
+  using inventory::OwnerClass;
+  for (const char* format : {"yaml", "json", "ndjson"}) {
+    SCOPED_TRACE(format);
+    spec_.serialization.emplace().format = format;
+    inventory::RowStore store;
+    const auto reader = store.subscribe([](const Owner&) { return true; });
+    const auto put = [&](const std::string& target, const std::string& name) {
+      const auto attributes =
+          fmt::format(R"({{"big":9007199254740993,"v":"{}: x","yes":"no"}})", name);
+      store.upsert({OwnerClass::kTarget, "x", target}, 1,
+                   {"x", target, "n", name, "", "v1", "Pod", "u-" + name, attributes});
+    };
+    const auto writer = sink();
+    Export head;
+    head.inventory = {"x", "t"};
+    head.cluster = "c";
+    head.exported_at = time_of("2026-02-03T04:05:06Z");
+    head.max_bytes = 500;  // the rows are in several parts
+    const auto names = [&] {
+      const auto rows = reader->snapshot();
+      const Pass pass{.head = head,
+                      .rows = &rows,
+                      .changes = nullptr,
+                      .row_count = rows.size(),
+                      .set_hash = rows.set_hash()};
+      const auto report = writer->apply(base::Context::background(), pass);
+      EXPECT_TRUE(report.has_value()) << report.error().message;
+      std::string all;
+      for (const auto& path : listing()) {
+        if (path.ends_with(format)) all += show(path);
+      }
+      std::vector<std::string> out;
+      for (const char* name : {"aa", "bb", "cc", "dd", "ee"}) {
+        if (all.find(fmt::format("u-{}", name)) != std::string::npos) out.emplace_back(name);
+        if (all.find(fmt::format("{}: x", name)) != std::string::npos) {
+          EXPECT_THAT(all, HasSubstr("9007199254740993"));
+        }
+      }
+      return out;
+    };
+    for (const char* name : {"aa", "bb"}) put("light", name);
+    for (const char* name : {"cc", "dd"}) put("dark", name);
+    EXPECT_THAT(names(), ElementsAre("aa", "bb", "cc", "dd"));
+    const auto whole = in_repo({"rev-parse", "main^{tree}"});
+    // A start at which "dark" cannot be read: its rows are not in the store.
+    store.drop({OwnerClass::kTarget, "x", "dark"});
+    head.keep_targets = {"dark"};
+    EXPECT_THAT(names(), ElementsAre("aa", "bb", "cc", "dd"));
+    EXPECT_EQ(in_repo({"rev-parse", "main^{tree}"}), whole);
+    store.remove({OwnerClass::kTarget, "x", "light"}, "u-bb");
+    put("light", "ee");
+    EXPECT_THAT(names(), ElementsAre("aa", "cc", "dd", "ee"));
+    head.keep_targets.clear();
+    EXPECT_THAT(names(), ElementsAre("aa", "ee"));
+    in_repo({"update-ref", "-d", "refs/heads/main"});
+  }
+}
+
 TEST_F(GitSink, L64OneCommitForAllExports) {
   const auto rows = pods({{"n", "a"}});
   const auto more = pods({{"n", "a"}, {"n", "b"}});

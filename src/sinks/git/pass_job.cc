@@ -1,5 +1,7 @@
 #include "sinks/git/pass_job.h"
 
+#include "sinks/git/tree_editor.h"
+#include "sinks/layout/kept_rows.h"
 #include "sinks/layout/run_layout.h"
 
 namespace kollect::sinks::git {
@@ -72,8 +74,8 @@ base::Result<Built> PassJob::build_all(const Try& one) {
   if (!rows_) {
     rows_ = pass_.rows->to_row_set();
     exports_ = {pass_.head};
-    exports_.front().rows = &*rows_;
   }
+  KL_TRY(keep_rows(one));
   KL_ASSIGN(all_, build_change_set(one.context, one.store, one.tree, exports_, options_.layout,
                                    one.pack, false));
   Built out;
@@ -87,6 +89,33 @@ base::Result<Built> PassJob::build_all(const Try& one) {
       texts(layout.document_path, rows_->size(),
             layout.mode == LayoutMode::kDocument ? rows_->checksum() : pass_.rows->set_hash());
   return out;
+}
+
+base::Result<> PassJob::keep_rows(const Try& one) {
+  auto& exp = exports_.front();
+  exp.rows = &*rows_;
+  // Files of trees stay as they are; of documents the rows have to be written again.
+  const auto& spec = options_.layout;
+  if (spec.mode.value_or(LayoutMode::kDocument) != LayoutMode::kDocument || !one.tree) return {};
+  if (exp.keep_namespaces.empty() && exp.keep_targets.empty()) return {};
+  const PartSiblings siblings(exp, spec);
+  TreeEditor tree(one.store, one.tree);
+  std::vector<std::string> paths;
+  KL_TRY(tree.for_files_below(
+      siblings.folder(), [&](std::string_view below) { return siblings.may_be_below(below); },
+      [&](std::string_view path) -> base::Result<> {
+        if (siblings.matches(path)) paths.emplace_back(path);
+        return {};
+      }));
+  std::vector<std::string> documents;
+  for (const auto& path : paths) {
+    KL_ASSIGN(const auto oid, tree.file(path));
+    if (!oid) continue;
+    KL_ASSIGN(documents.emplace_back(), one.store.blob(*oid));
+  }
+  KL_ASSIGN(with_kept_, with_kept_rows(exp, spec.format, documents));
+  if (with_kept_) exp.rows = &*with_kept_;
+  return {};
 }
 
 CommitContext PassJob::texts(const std::string& document_path, std::size_t rows,
@@ -120,9 +149,10 @@ void PassJob::confirmed(const Oid& tree) {
   ledgers_.erase(pass_.head.inventory);
   ledger_ = nullptr;
   // Most inventories without rows are on their way out.
-  if (rows_->empty()) return;
-  // Changes do not tell which of two owners' rows the set has.
-  if (rows_->size() != pass_.rows->size()) return;
+  const auto size = exports_.front().rows->size();
+  if (size == 0) return;
+  // Changes do not tell which of two owners' rows the set has, and nothing of rows that were kept.
+  if (size != pass_.rows->size()) return;
   auto set = SetLedger::of(exports_.front(), pass_.rows->set_hash(), options_.layout,
                            all_->layout.exports().front(), all_->kept.front());
   if (set.has_value()) ledgers_.emplace(pass_.head.inventory, Ledger{std::move(*set), tree});

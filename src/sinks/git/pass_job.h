@@ -42,6 +42,7 @@ class PassJob final : public Job {
  private:
   enum class Way { kRefresh, kDelta, kAll };
   base::Result<Built> build_all(const Try& one);
+  base::Result<> keep_rows(const Try& one);
   [[nodiscard]] CommitContext texts(const std::string& document_path, std::size_t rows,
                                     std::string checksum) const;
 
@@ -53,7 +54,8 @@ class PassJob final : public Job {
   std::string why_all_;
   std::optional<DeltaPlan> delta_;
   std::optional<inventory::RowSet> rows_;
-  std::vector<Export> exports_;  ///< the one that `all_` borrows
+  std::optional<inventory::RowSet> with_kept_;  ///< and rows of the last document that must stay
+  std::vector<Export> exports_;                 ///< the one that `all_` borrows
   std::optional<ChangeSet> all_;
 };
 
