@@ -6,6 +6,7 @@
 #include "sandbox/discovery.h"
 #include "sandbox/openapi.h"
 #include "sandbox/reviews.h"
+#include "sandbox/scale.h"
 
 namespace kollect::sandbox {
 
@@ -67,6 +68,7 @@ http::Answer Api::answer(const http::ServerRequest& request) {
 }
 
 Outcome<http::Answer> Api::serve(const Call& call, const Identity& who) {
+  if (call.subresource == "scale" && call.served->has_scale) return scale(call, writer_, reader_);
   if (!is_part(call)) return std::unexpected(not_found("", call.served->plural, call.subresource));
   if (call.served->create_only && call.verb != Verb::kCreate) {
     return std::unexpected(method_not_allowed());
@@ -79,14 +81,17 @@ Outcome<http::Answer> Api::serve(const Call& call, const Identity& who) {
     case Verb::kWatch:
       return reader_.watch(call);
     case Verb::kCreate:
+      SB_TRY(check_write_options(call));
       return create(call, who);
     case Verb::kUpdate: {
+      SB_TRY(check_write_options(call));
       if (call.name.empty()) return std::unexpected(method_not_allowed());
       SB_ASSIGN(Value object, read_manifest(*call.request));
       SB_ASSIGN(const auto result, writer_.update(call, std::move(object)));
       return written(call, result);
     }
     case Verb::kPatch: {
+      SB_TRY(check_write_options(call));
       if (call.name.empty()) return std::unexpected(method_not_allowed());
       SB_ASSIGN(const auto result, writer_.patch(call));
       return written(call, result);
@@ -123,11 +128,13 @@ Outcome<http::Answer> Api::create(const Call& call, const Identity& who) {
   return written(call, result);
 }
 
-Outcome<http::Answer> Api::remove(const Call& call) {
+Outcome<http::Answer> Api::remove(Call call) {
   Value options;
   if (!call.request->body.empty()) {
     SB_ASSIGN(options, read_manifest(*call.request));
+    take_delete_options(call, options);
   }
+  SB_TRY(check_write_options(call));
   SB_ASSIGN(const auto deleted, writer_.remove(call, options));
   const Served& served = *call.served;
   // These answer with the object itself.
@@ -150,7 +157,12 @@ Outcome<http::Answer> Api::remove(const Call& call) {
   return http::Answer::json(200, base::json::compact(Value(std::move(out))) + "\n");
 }
 
-Outcome<http::Answer> Api::remove_collection(const Call& call) {
+Outcome<http::Answer> Api::remove_collection(Call call) {
+  if (!call.request->body.empty()) {
+    SB_ASSIGN(const Value options, read_manifest(*call.request));
+    take_delete_options(call, options);
+  }
+  SB_TRY(check_write_options(call));
   if (call.served->namespaced && call.ns.empty()) return std::unexpected(method_not_allowed());
   SB_ASSIGN(const Filter filter, Filter::of(call));
   const auto page = store_.page(call.served->resource(), store_.rv(), "", filter.prefix,

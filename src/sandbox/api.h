@@ -37,8 +37,8 @@ class Api {
  private:
   Outcome<http::Answer> serve(const Call& call, const Identity& who);
   Outcome<http::Answer> create(const Call& call, const Identity& who);
-  Outcome<http::Answer> remove(const Call& call);
-  Outcome<http::Answer> remove_collection(const Call& call);
+  Outcome<http::Answer> remove(Call call);
+  Outcome<http::Answer> remove_collection(Call call);
   http::Answer written(const Call& call, const Writer::Written& result) const;
 
   ApiOptions options_;

@@ -23,7 +23,8 @@ struct Row {
   unsigned traits;
   const char* selectable;
   /// "NAME:type:path" joined by "|"; a small "w" in front of the type: shown with -o wide. Type
-  /// "count": how many members or elements.
+  /// "count": how many members or
+  /// elements; "list": all that the path finds; "true": whether it finds "True".
   const char* columns;
 };
 
@@ -67,7 +68,10 @@ constexpr Row kRows[] = {
      "validatingwebhookconfigurations", "", kCluster | kGeneration, "", ""},
     {"apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions",
      "crd,crds", kCluster | kStatus | kGeneration, "",
-     "Created At:date:.metadata.creationTimestamp"},
+     "Scope:string:.spec.scope|Versions:list:.spec.versions[*].name|"
+     "Created At:date:.metadata.creationTimestamp|Group:wstring:.spec.group|"
+     "Kind:wstring:.spec.names.kind|ShortNames:wlist:.spec.names.shortNames[*]|"
+     "Established:wtrue:.status.conditions[?(@.type=='Established')].status"},
     {"apiregistration.k8s.io", "v1", "APIService", "apiservices", "", kCluster | kStatus, "",
      "Service:string:.spec.service.name"},
     {"apps", "v1", "ControllerRevision", "controllerrevisions", "", 0, "",

@@ -102,6 +102,46 @@ std::optional<Call> read_call(const http::ServerRequest& request, const Catalog&
   return call;
 }
 
+namespace {
+
+Status option_not_supported(const Call& call, const char* field, std::string_view given,
+                            std::string_view supported) {
+  const bool deletes = call.verb == Verb::kDelete || call.verb == Verb::kDeleteCollection;
+  const char* kind = deletes                      ? "DeleteOptions"
+                     : call.verb == Verb::kCreate ? "CreateOptions"
+                     : call.verb == Verb::kPatch  ? "PatchOptions"
+                                                  : "UpdateOptions";
+  return invalid(
+      "meta.k8s.io", kind, "",
+      {{"FieldValueNotSupported", field,
+        fmt::format("Unsupported value: \"{}\": supported values: {}", given, supported)}});
+}
+
+}  // namespace
+
+Outcome<> check_write_options(const Call& call) {
+  const std::string dry = call.parameter("dryRun");
+  if (!dry.empty() && dry != "All") {
+    return std::unexpected(option_not_supported(call, "dryRun", dry, "\"All\""));
+  }
+  const std::string policy = call.parameter("propagationPolicy");
+  if (!policy.empty() && policy != "Background" && policy != "Foreground" && policy != "Orphan") {
+    return std::unexpected(option_not_supported(call, "propagationPolicy", policy,
+                                                "\"Background\", \"Foreground\", \"Orphan\""));
+  }
+  return {};
+}
+
+void take_delete_options(Call& call, const Value& options) {
+  const Value* dry = options.find("dryRun");
+  if (dry != nullptr && dry->is_array() && !dry->as_array().empty()) {
+    const Value& first = dry->as_array().front();
+    call.parameters["dryRun"] = first.is_string() ? first.as_string() : "?";
+  }
+  const std::string_view policy = options.text("propagationPolicy");
+  if (!policy.empty()) call.parameters["propagationPolicy"] = policy;
+}
+
 Outcome<Value> read_manifest(const http::ServerRequest& request) {
   const std::string type(request.header("content-type").value_or("application/json"));
   if (type.find("protobuf") != std::string::npos || type.find("cbor") != std::string::npos) {

@@ -35,6 +35,11 @@ struct Call {
 /// when it names no served resource.
 std::optional<Call> read_call(const http::ServerRequest& request, const Catalog& catalog);
 
+/// Refuses values of dryRun and propagationPolicy that there are none of.
+Outcome<> check_write_options(const Call& call);
+/// Takes the options of a deletion's body (DeleteOptions) as parameters.
+void take_delete_options(Call& call, const base::json::Value& options);
+
 /// The manifest in a request's body (JSON or YAML).
 Outcome<base::json::Value> read_manifest(const http::ServerRequest& request);
 

@@ -29,6 +29,9 @@ Array strings(const std::vector<std::string>& list) {
 
 Array verbs_of(const Served& served) {
   if (served.create_only) return Array{"create"};
+  if (served.custom) {
+    return Array{"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+  }
   return Array{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 

@@ -42,6 +42,14 @@ Body to_body(Value object) {
   Object ordered;
   Object& metadata = metadata_of(object);
   metadata.erase("resourceVersion");
+  for (const char* key : {"labels", "annotations", "finalizers", "ownerReferences"}) {
+    const Value* member = metadata.find(key);
+    if (member != nullptr &&
+        (member->is_null() || (member->is_object() && member->as_object().empty()) ||
+         (member->is_array() && member->as_array().empty()))) {
+      metadata.erase(key);
+    }
+  }
   // A name stands in every metadata, so it is never empty.
   ordered.set("metadata", std::move(metadata));
   for (auto& [key, value] : object.as_object()) {

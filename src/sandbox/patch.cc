@@ -160,6 +160,7 @@ class StrategicMerge {
     const ListRule rule = rules_(path, sample);
     if (!target.is_array() || replace || rule.kind == ListRule::Kind::kReplace) target = Array{};
     Array& items = target.as_array();
+    const Array before = items;
     if (rule.kind == ListRule::Kind::kSet) {
       add_missing(items, patch);
     } else {
@@ -179,23 +180,48 @@ class StrategicMerge {
       }
     }
     const Value* order = parent.find("$setElementOrder/" + path.back());
-    if (order != nullptr && order->is_array()) reorder(items, order->as_array(), rule);
+    if (order != nullptr && order->is_array()) {
+      reorder(items, order->as_array(), before, rule);
+    } else if (rule.kind == ListRule::Kind::kByKeys) {
+      reorder(items, patch, before, rule);
+    }
   }
 
-  static void reorder(Array& items, const Array& order, const ListRule& rule) {
-    const auto place = [&](const Value& item) {
-      std::size_t at = 0;
-      for (const Value& wanted : order) {
-        Array one{item};
-        if (rule.kind == ListRule::Kind::kByKeys ? find_item(one, rule.keys, wanted) != nullptr
-                                                 : wanted == item) {
-          return at;
-        }
-        ++at;
+  /// Place of an item in a list, the list's size when it is not there.
+  static std::size_t place_in(const Array& list, const Value& item, const ListRule& rule) {
+    const auto found = std::ranges::find_if(list, [&](const Value& one) {
+      if (rule.kind != ListRule::Kind::kByKeys) return one == item;
+      return std::ranges::all_of(rule.keys, [&](const std::string& key) {
+        const Value* a = one.find(key);
+        const Value* b = item.find(key);
+        return a != nullptr && b != nullptr && *a == *b;
+      });
+    });
+    return static_cast<std::size_t>(found - list.begin());
+  }
+
+  /// Items that the patch names stand in its order, the others in theirs; between both, those that
+  /// were in front `before` stay in front.
+  static void reorder(Array& items, const Array& order, const Array& before, const ListRule& rule) {
+    Array named;
+    Array others;
+    for (Value& item : items) {
+      (place_in(order, item, rule) < order.size() ? named : others).push_back(std::move(item));
+    }
+    std::ranges::stable_sort(named, {},
+                             [&](const Value& item) { return place_in(order, item, rule); });
+    items.clear();
+    auto other = others.begin();
+    for (Value& item : named) {
+      const std::size_t place = place_in(before, item, rule);
+      while (other != others.end() && place < before.size() &&
+             place_in(before, *other, rule) < place) {
+        items.push_back(std::move(*other++));
       }
-      return at;
-    };
-    std::ranges::stable_sort(items, {}, place);
+      items.push_back(std::move(item));
+    }
+    items.insert(items.end(), std::make_move_iterator(other),
+                 std::make_move_iterator(others.end()));
   }
 
   const ListRules& rules_;

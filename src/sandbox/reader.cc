@@ -39,9 +39,10 @@ Status too_large(std::uint64_t wanted, std::uint64_t current) {
   return status;
 }
 
-Status option_error(std::string_view field, std::string_view why) {
+Status option_error(std::string_view field, std::string_view why,
+                    const char* reason = "FieldValueForbidden") {
   return invalid("meta.k8s.io", "ListOptions", "",
-                 {{"FieldValueForbidden", std::string(field), std::string(why)}});
+                 {{reason, std::string(field), std::string(why)}});
 }
 
 /// The resourceVersion parameter; 0 when not given.
@@ -50,9 +51,8 @@ Outcome<std::uint64_t> read_rv(const Call& call) {
   if (text.empty()) return 0;
   const auto number = read_number(text);
   if (!number) {
-    return std::unexpected(invalid(
-        "meta.k8s.io", "ListOptions", "",
-        {{"FieldValueInvalid", "resourceVersion", fmt::format("Invalid value: \"{}\"", text)}}));
+    return std::unexpected(
+        bad_request(fmt::format("resourceVersion: Invalid value: \"{}\": must be a number", text)));
   }
   return *number;
 }
@@ -128,14 +128,19 @@ std::optional<ContinueToken> ContinueToken::parse(std::string_view text) {
 
 // ---- get
 
-Outcome<http::Answer> Reader::get(const Call& call) const {
-  const auto entry = store_.get(call.served->resource(), make_key(call.ns, call.name));
+Outcome<Entry> Reader::entry(const Call& call) const {
+  auto entry = store_.get(call.served->resource(), make_key(call.ns, call.name));
   if (!entry) {
     return std::unexpected(not_found(call.served->group, call.served->plural, call.name));
   }
+  return std::move(*entry);
+}
+
+Outcome<http::Answer> Reader::get(const Call& call) const {
+  SB_ASSIGN(const Entry found, entry(call));
   std::string text;
   Renderer renderer(call);
-  renderer.append_single(text, entry->rv, entry->body);
+  renderer.append_single(text, found.rv, found.body);
   return http::Answer::json(200, text + "\n");
 }
 
@@ -231,6 +236,18 @@ Outcome<http::Answer> Reader::list(const Call& call) const {
   if (!call.parameter("sendInitialEvents").empty()) {
     return std::unexpected(
         option_error("sendInitialEvents", "Forbidden: sendInitialEvents is forbidden for list"));
+  }
+  if (!match.empty() && match != "Exact" && match != "NotOlderThan") {
+    return std::unexpected(option_error(
+        "resourceVersionMatch",
+        fmt::format("Unsupported value: \"{}\": supported values: \"Exact\", \"NotOlderThan\"",
+                    match),
+        "FieldValueNotSupported"));
+  }
+  if (match == "Exact" && call.parameter("resourceVersion") == "0") {
+    return std::unexpected(option_error("resourceVersionMatch",
+                                        "Forbidden: resourceVersionMatch \"Exact\" is forbidden "
+                                        "for resourceVersion \"0\""));
   }
   if (!match.empty() && !token_text.empty()) {
     return std::unexpected(

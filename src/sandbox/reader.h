@@ -49,6 +49,8 @@ class Reader {
   Reader(Store& store, const base::Clock& clock, ReaderOptions options)
       : store_(store), clock_(clock), options_(options) {}
 
+  /// The object that a call names.
+  [[nodiscard]] Outcome<Entry> entry(const Call& call) const;
   Outcome<http::Answer> get(const Call& call) const;
   Outcome<http::Answer> list(const Call& call) const;
   Outcome<http::Answer> watch(const Call& call) const;

@@ -3,6 +3,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 
@@ -254,13 +255,33 @@ class Validator {
   std::vector<Cause>& causes_;
 };
 
+bool spoils_rules(const Cause& cause) {
+  static constexpr std::array<std::string_view, 5> kReasons = {
+      "FieldValueRequired", "FieldValueNotSupported", "FieldValueTypeInvalid", "FieldValueTooLong",
+      "FieldValueTooMany"};
+  return std::ranges::find(kReasons, cause.reason) != kReasons.end();
+}
+
+bool has_rules(const SchemaNode& node) {
+  const auto below = [](const SchemaNode::Ptr& child) { return child && has_rules(*child); };
+  return !node.rules.empty() || below(node.items) || below(node.additional) ||
+         std::ranges::any_of(node.properties,
+                             [&](const auto& member) { return below(member.second); });
+}
+
 }  // namespace
 
 std::vector<Cause> StructuralSchema::validate(const Value& object, const Value* old) const {
   std::vector<Cause> causes;
   Validator(causes).check(*root_, object, "");
-  // Rules are for objects that the schema takes.
-  if (causes.empty()) check_rules(*root_, object, old, "", causes);
+  // Rules read values, so those must have their types and be there at all.
+  if (std::ranges::none_of(causes, spoils_rules)) {
+    check_rules(*root_, object, old, "", causes);
+  } else if (has_rules(*root_)) {
+    causes.push_back({"FieldValueInvalid", "",
+                      "Invalid value: null: some validation rules were not checked because the "
+                      "object was invalid; correct the existing errors to complete validation"});
+  }
   for (Cause& cause : causes) {
     if (cause.field.empty()) cause.field = "<nil>";
   }

@@ -10,6 +10,10 @@ using base::json::Array;
 using base::json::Object;
 using base::json::Value;
 
+namespace {
+constexpr int kMethodNotAllowed = 405;
+}
+
 Value Status::to_value() const {
   Object metadata;
   if (!continue_token.empty()) metadata.set("continue", continue_token);
@@ -36,7 +40,7 @@ Value Status::to_value() const {
     details.set("causes", std::move(list));
   }
   if (retry_after > 0) details.set("retryAfterSeconds", retry_after);
-  if (!details.empty()) out.set("details", std::move(details));
+  if (!details.empty() || code == kMethodNotAllowed) out.set("details", std::move(details));
   out.set("code", code);
   return out;
 }
@@ -125,7 +129,7 @@ Status expired(std::string message) {
 }
 
 Status method_not_allowed() {
-  Status status = about(405, "MethodNotAllowed", "", "", "");
+  Status status = about(kMethodNotAllowed, "MethodNotAllowed", "", "", "");
   status.message = "the server does not allow this method on the requested resource";
   return status;
 }

@@ -111,7 +111,14 @@ void prepare_new(const Served& served, Value& object, bool keep_status) {
 }
 
 void prepare_changed(const Served& served, Value& object) {
-  if (!served.group.empty() || served.kind != "Secret") return;
+  if (!served.group.empty() || (served.kind != "Secret" && served.kind != "ConfigMap")) return;
+  for (const char* key : {"data", "binaryData", "stringData"}) {
+    const Value* data = object.find(key);
+    if (data != nullptr && data->is_object() && data->as_object().empty()) {
+      object.as_object().erase(key);
+    }
+  }
+  if (served.kind != "Secret") return;
   fold_string_data(object);
   if (object.text("type").empty()) object.as_object().set("type", "Opaque");
 }

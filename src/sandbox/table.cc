@@ -19,6 +19,15 @@ namespace {
 /// Built-in kinds show times as they are, and their age behind all else.
 constexpr std::string_view kAge = "age";
 constexpr std::string_view kCount = "count";
+constexpr std::string_view kList = "list";
+constexpr std::string_view kTrue = "true";
+
+/// As clients see it.
+std::string_view public_type(std::string_view type) {
+  if (type == "time") return "date";
+  if (type == kAge || type == kCount || type == kList) return "string";
+  return type == kTrue ? "boolean" : type;
+}
 
 std::string text_of(View value) {
   return value.is_string() ? std::string(value.as_string()) : base::json::compact(value);
@@ -37,6 +46,16 @@ void append_whole(std::string& out, View value) {
   } else {
     base::json::append_number(out, value.number_text());
   }
+}
+
+void append_found(std::string& out, std::string_view type, const std::vector<View>& found) {
+  if (type == kTrue) {
+    out += !found.empty() && text_of(found[0]) == "True" ? "true" : "false";
+    return;
+  }
+  std::string all;
+  for (const View value : found) all += (all.empty() ? "" : ",") + text_of(value);
+  base::json::append_string(out, all);
 }
 
 }  // namespace
@@ -72,7 +91,10 @@ TableColumns::TableColumns(const Served& served) {
                                          .description = "Name of the object in its namespace.",
                                          .json_path = ".metadata.name"});
   const bool shows_time =
-      !served.columns.empty() && (served.custom || served.columns.back().type == "date");
+      !served.columns.empty() &&
+      (served.custom || std::ranges::any_of(served.columns, [](const Column& column) {
+         return column.type == "date";
+       }));
   if (!shows_time) {
     columns.push_back({.name = "Age",
                        .type = served.custom ? "date" : std::string(kAge),
@@ -95,10 +117,7 @@ void TableColumns::append_definitions(std::string& out) const {
   for (const Cell& cell : cells_) {
     Object one;
     one.set("name", cell.column.name);
-    one.set("type", cell.column.type == "time"   ? "date"
-                    : cell.column.type == kAge   ? "string"
-                    : cell.column.type == kCount ? "string"
-                                                 : cell.column.type);
+    one.set("type", public_type(cell.column.type));
     one.set("format", cell.column.format);
     one.set("description", cell.column.description);
     one.set("priority", cell.column.priority);
@@ -127,6 +146,7 @@ void TableColumns::append_cell(std::string& out, const Cell& cell, View object,
     fmt::format_to(std::back_inserter(out), "{}", found.empty() ? 0 : found[0].size());
     return;
   }
+  if (type == kList || type == kTrue) return append_found(out, type, found);
   if (!evaluated || found.empty() || found[0].is_null()) {
     out += "null";
     return;

@@ -104,7 +104,8 @@ TEST_F(SandboxTable, ColumnsOfDefinitionsTakeTheirTypes) {
                                      R"(["bare",null,null,null,"\u003cinvalid\u003e",null])"));
   // The definitions themselves tell when they were made.
   EXPECT_THAT(rows(table("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")),
-              ElementsAre(R"(["boats.sea.test","2026-02-03T04:05:06Z"])"));
+              ElementsAre(R"(["boats.sea.test","Cluster","v1","2026-02-03T04:05:06Z",)"
+                          R"("sea.test","Boat","",true])"));
 }
 
 TEST_F(SandboxTable, WatchesNameTheColumnsOnce) {

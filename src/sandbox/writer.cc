@@ -175,8 +175,9 @@ Outcome<Writer::Written> Writer::create(const Call& call, Value object) {
   }
   Object& metadata = metadata_of(object);
   if (!metadata_text(object, "resourceVersion").empty()) {
-    return std::unexpected(
-        bad_request("resourceVersion should not be set on objects to be created"));
+    Status status;  // without a reason, as the API has it
+    status.message = "resourceVersion should not be set on objects to be created";
+    return std::unexpected(std::move(status));
   }
   for (const char* key : {"deletionTimestamp", "deletionGracePeriodSeconds", "generation",
                           "selfLink", "managedFields"}) {
@@ -218,7 +219,7 @@ Outcome<Writer::Written> Writer::update(const Call& call, Value object) {
   SB_TRY(check_namespace(call, object));
   SB_ASSIGN(const Prior prior, existing(call));
   if (served.custom && metadata_text(object, "resourceVersion").empty()) {
-    return std::unexpected(invalid(served.group, served.kind, name,
+    return std::unexpected(invalid(served.group, served.plural, name,
                                    {{"FieldValueInvalid", "metadata.resourceVersion",
                                      "Invalid value: 0: must be specified for an update"}}));
   }
@@ -354,9 +355,9 @@ Outcome<Writer::Written> Writer::patch(const Call& call) {
   SB_ASSIGN(Value object, patched(call, prior.manifest, type));
   SB_TRY(check_type(served, object));
   if (metadata_text(object, "name") != call.name) {
-    return std::unexpected(
-        invalid(served.group, served.kind, call.name,
-                {{"FieldValueInvalid", "metadata.name", "Invalid value: field is immutable"}}));
+    return std::unexpected(bad_request(
+        fmt::format("the name of the object ({}) does not match the name on the URL ({})",
+                    metadata_text(object, "name"), call.name)));
   }
   SB_TRY(check_namespace(call, object));
   return replace(call, prior, std::move(object));
@@ -410,13 +411,13 @@ Outcome<Writer::Deleted> Writer::remove(const Call& call, const Value& options) 
     const std::string_view old_uid = metadata_text(prior.manifest, "uid");
     if (!uid.empty() && uid != old_uid) {
       return std::unexpected(conflict(
-          served.group, served.plural, call.name,
+          served.group, served.kind, call.name,
           fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
                       old_uid)));
     }
     if (!rv.empty() && rv != std::to_string(prior.entry.rv)) {
       return std::unexpected(conflict(
-          served.group, served.plural, call.name,
+          served.group, served.kind, call.name,
           fmt::format(
               "Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in "
               "object meta: {}",
