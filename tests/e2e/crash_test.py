@@ -74,7 +74,7 @@ spec:
 """
 
 
-class Crash(op.Scenario):
+class WithSinks(op.Scenario):
     def setUp(self):
         super().setUp()
         self.folder = pathlib.Path(self.folder)
@@ -159,6 +159,15 @@ class Crash(op.Scenario):
         self.operators.clear()
         return self.operator("--allow-local-sinks", "--sqlite-dir", str(self.folder), **options)
 
+    def told_of(self, count):
+        """Messages of failed exports, when there are so many."""
+        status = self.sandbox.call("GET", f"/apis/kollect.dev/v1alpha1/namespaces/{NS}/kollectinventories/all").get("status", {})
+        failed = [json.dumps(e) for e in status.get("sinkExports", [])
+                  if any(c["status"] == "False" for c in e.get("conditions", []))]
+        return failed if len(failed) == count else None
+
+
+class Crash(WithSinks):
     def test_killed_at_random_moments(self):
         mirrors = self.folder / "mirrors"
         self.start()
@@ -200,13 +209,6 @@ class Crash(op.Scenario):
         self.all_become_right("after space was made")
         self.assertEqual(self.operators[-1].stop(), 0)
 
-    def told_of(self, count):
-        """Messages of failed exports, when there are so many."""
-        status = self.sandbox.call("GET", f"/apis/kollect.dev/v1alpha1/namespaces/{NS}/kollectinventories/all").get("status", {})
-        failed = [json.dumps(e) for e in status.get("sinkExports", [])
-                  if any(c["status"] == "False" for c in e.get("conditions", []))]
-        return failed if len(failed) == count else None
-
     def ends_in_time(self, operator):
         """term: SIGTERM in the middle of everything."""
         self.keep_changing(time.monotonic() + self.random.uniform(0.02, 0.8))
@@ -214,6 +216,24 @@ class Crash(op.Scenario):
         code = operator.stop()
         self.assertLess(time.monotonic() - began, GRACE)
         self.assertEqual(code, 0)
+
+
+class Refused(WithSinks):
+    def test_protected_branch(self):
+        """field-push-races: protected. A refusal for good is told, and not tried for ever."""
+        tries = self.folder / "tries"
+        hook = self.repo / "hooks/pre-receive"
+        hook.write_text(f"#!/bin/sh\necho x >>{tries}\necho 'branch is protected' >&2\nexit 1\n", encoding="utf-8")
+        hook.chmod(0o755)
+        self.start()
+        told = op.until("the status tells why", lambda: self.told_of(1))
+        self.assertIn("branch is protected", told[0])
+        time.sleep(4)  # a transient failure would have been tried again
+        self.assertLessEqual(len(tries.read_text(encoding="utf-8").split()), 3)
+        self.assertIn("branch is protected", self.told_of(1)[0])
+        hook.unlink()
+        self.change(self.names[0])  # the next change tries again
+        self.all_become_right("after the branch was opened")
 
 
 if __name__ == "__main__":
