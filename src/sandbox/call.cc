@@ -6,6 +6,7 @@
 #include "base/json/document.h"
 #include "base/strings.h"
 #include "base/yaml/read.h"
+#include "sandbox/protobuf.h"
 
 namespace kollect::sandbox {
 
@@ -144,7 +145,8 @@ void take_delete_options(Call& call, const Value& options) {
 
 Outcome<Value> read_manifest(const http::ServerRequest& request) {
   const std::string type(request.header("content-type").value_or("application/json"));
-  if (type.find("protobuf") != std::string::npos || type.find("cbor") != std::string::npos) {
+  if (type.find("protobuf") != std::string::npos) return read_protobuf(request.body);
+  if (type.find("cbor") != std::string::npos) {
     return std::unexpected(unsupported_media("application/json, application/yaml"));
   }
   if (type.find("yaml") != std::string::npos) {

@@ -74,7 +74,7 @@ TEST(SandboxObjects, CreateRefuses) {
   }
   EXPECT_EQ(server.get("/api/v1/nonsense").status, 404);
   EXPECT_EQ(server.get("/apis/apps/v2/deployments").status, 404);
-  EXPECT_EQ(server.call("POST", kMaps, "k8s", "application/vnd.kubernetes.protobuf").status, 415);
+  EXPECT_EQ(server.call("POST", kMaps, "k8s", "application/cbor").status, 415);
   EXPECT_THAT(names(server.get(kMaps)), IsEmpty());
 }
 
