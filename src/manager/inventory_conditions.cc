@@ -251,12 +251,14 @@ std::optional<Condition> sink_condition(const base::Error* unusable,
   }
   if (!binding->last_export) return std::nullopt;
   const std::string warned = binding->warnings.empty() ? "" : "; " + told_of(binding->warnings);
-  if (fresh || binding->running || binding->interval < std::chrono::seconds(1)) {
+  if (fresh || binding->interval < std::chrono::seconds(1)) {
     condition.status = "True";
     condition.reason = "Exported";
     condition.message = "written" + warned;
     return condition;
   }
+  // A refresh is on its way: what comes of it is told afterwards, if it is news.
+  if (binding->running) return std::nullopt;
   condition.reason = "Debounced";
   condition.message = fmt::format(
       "nothing changed since the last export; a change is exported at once, unchanged rows are "

@@ -204,6 +204,9 @@ TEST(SinkCondition, Words) {
   const auto skipped = sink_condition(nullptr, &binding, false);
   EXPECT_EQ(skipped->status + skipped->reason, "FalseDebounced");
   EXPECT_NE(skipped->message.find("30s"), std::string::npos);
+  binding.running = true;
+  EXPECT_FALSE(sink_condition(nullptr, &binding, false)) << "what stands there stays";
+  binding.running = false;
   binding.interval = {};
   EXPECT_EQ(sink_condition(nullptr, &binding, false)->reason, "Exported");
   binding.error = base::retryable("down");

@@ -79,7 +79,7 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   add_switch(app, "--allow-loopback-sinks", texts.allow_loopback,
              "Sinks may have any address, this machine's own too: for trying out on one machine");
   add_switch(app, "--allow-local-sinks", texts.allow_local,
-             "Sinks may be files here: file:// repositories, folders, SQLite files anywhere");
+             "Sinks may be files here: file:// repositories, SQLite files anywhere");
   add_switch(app, "--watch-list", flags.manager.watch_list,
              "Ask for lists as streams, which spares the server's memory");
   text("--watch-silence", texts.watch_silence,
