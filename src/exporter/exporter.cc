@@ -217,6 +217,7 @@ void Exporter::Impl::run_pass(const std::shared_ptr<Line>& line) {
   {
     const std::scoped_lock lock(mutex);
     const base::SteadyTime now = clock.steady_now();
+    if (log != nullptr && result) log_warnings(*log, *line, *result);
     settle(*line, result, began, now, exported_at);
     line->next_look = now;
     nudged = true;

@@ -133,6 +133,17 @@ void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTim
   ++line.status.failures;
 }
 
+void log_warnings(const base::Logger& log, const Line& line, const PassResult& result) {
+  if (!result.report) return;
+  const auto& known = line.status.warnings;
+  for (const std::string& warning : result.report->warnings) {
+    if (std::ranges::find(known, warning) != known.end()) continue;
+    log.warn("export warns", {{"inventory", line.inventory.ns + "/" + line.inventory.name},
+                              {"sink", line.binding.name},
+                              {"warning", warning}});
+  }
+}
+
 void log_outcome(const base::Logger& log, const Line& line, const PassResult& result,
                  base::Duration took) {
   const std::string inventory = line.inventory.ns + "/" + line.inventory.name;

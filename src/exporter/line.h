@@ -52,6 +52,8 @@ sinks::Export head_of(const InventoryPlan& plan, const Binding& binding);
 /// Books the outcome on schedule, breaker and status. No result: the breaker let nothing through.
 void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTime began,
             base::SteadyTime now, base::WallTime exported_at);
+/// One line for each warning that the pass before did not have. Before settle().
+void log_warnings(const base::Logger& log, const Line& line, const PassResult& result);
 void log_outcome(const base::Logger& log, const Line& line, const PassResult& result,
                  base::Duration took);
 
