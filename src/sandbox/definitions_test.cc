@@ -48,6 +48,22 @@ class SandboxDefinitions : public ::testing::Test {
   Server server_;
 };
 
+TEST_F(SandboxDefinitions, SchemasThatSayTooLittleAreRefused) {
+  const auto refused = [&](const std::string& property) {
+    std::string definition = kDefinition;
+    const std::string old = R"("sail":{"type":"string")";
+    definition.replace(definition.find(old), old.size(), R"("odd":)" + property + "," + old);
+    definition.replace(definition.find("boats.sea.test"), 14, "rafts.sea.test");
+    definition.replace(definition.find("boats"), 5, "rafts");
+    const Got got = server_.post(kDefinitions, definition);
+    return got.status == 422 ? got.text : std::to_string(got.status);
+  };
+  EXPECT_THAT(refused("{}"), HasSubstr("properties[odd].type"));
+  EXPECT_THAT(refused(R"({"type":"thing"})"), HasSubstr("FieldValueNotSupported"));
+  EXPECT_THAT(refused(R"({"type":"integer","default":"x"})"), HasSubstr("properties[odd].default"));
+  EXPECT_EQ(refused(R"({"type":"object","default":{},"anyOf":[{"minProperties":0}]})"), "201");
+}
+
 TEST_F(SandboxDefinitions, AKindIsServedAsSoonAsItIsDefined) {
   const Got definition = server_.get(kDefinitions + "/boats.sea.test");
   EXPECT_THAT(definition.text, HasSubstr(R"("type":"Established")"));

@@ -29,6 +29,7 @@ struct SchemaNode {
     std::string text;
     std::string message;
     std::string reason;
+    std::string field_path;  ///< ".spec.x", below the place of the rule
     std::shared_ptr<const cel::Program> program;
     bool needs_old = false;  ///< names oldSelf: checked on updates only
   };
@@ -72,6 +73,8 @@ struct SchemaNode {
   [[nodiscard]] Ptr find(std::string_view property) const;
 };
 
+class SchemaCompiler;
+
 /// Immutable, shared by threads.
 class StructuralSchema {
  public:
@@ -92,6 +95,7 @@ class StructuralSchema {
   [[nodiscard]] ListRule list_rule(const std::vector<std::string>& path) const;
 
  private:
+  friend class SchemaCompiler;
   SchemaNode::Ptr root_;
 };
 

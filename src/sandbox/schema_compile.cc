@@ -1,6 +1,10 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+#include <array>
+#include <utility>
+
 #include "sandbox/schema.h"
 
 namespace kollect::sandbox {
@@ -20,11 +24,9 @@ std::string member_place(const std::string& parent, std::string_view name) {
   return parent.empty() ? std::string(name) : fmt::format("{}.{}", parent, name);
 }
 
-namespace {
-
-class Compiler {
+class SchemaCompiler {
  public:
-  explicit Compiler(std::vector<Cause>& causes) : causes_(causes) {}
+  explicit SchemaCompiler(std::vector<Cause>& causes) : causes_(causes) {}
 
   SchemaNode::Ptr compile(const Value& schema, const std::string& place) {
     auto node = std::make_shared<SchemaNode>();
@@ -56,6 +58,8 @@ class Compiler {
     read_pattern(schema, place, *node);
     read_children(schema, place, *node);
     read_rules(schema, place, *node);
+    check_type(place, *node);
+    check_default(place, node);
     return node;
   }
 
@@ -116,12 +120,14 @@ class Compiler {
     if (const Value* items = schema.find("items"); items != nullptr && items->is_object()) {
       node.items = compile(*items, place + ".items");
     }
+    const bool narrowing = std::exchange(narrowing_, true);
     read_list(schema, "allOf", place, node.all_of);
     read_list(schema, "anyOf", place, node.any_of);
     read_list(schema, "oneOf", place, node.one_of);
     if (const Value* other = schema.find("not"); other != nullptr && other->is_object()) {
       node.none_of = compile(*other, place + ".not");
     }
+    narrowing_ = narrowing;
   }
 
   void read_list(const Value& schema, const char* key, const std::string& place,
@@ -141,6 +147,7 @@ class Compiler {
       rule.text = one.text("rule");
       rule.message = one.text("message");
       rule.reason = one.text("reason");
+      rule.field_path = one.text("fieldPath");
       rule.needs_old = rule.text.find("oldSelf") != std::string::npos;
       auto program = compile_rule(rule.text);
       if (!program) {
@@ -156,16 +163,44 @@ class Compiler {
     }
   }
 
-  std::vector<Cause>& causes_;
-};
+  void check_type(const std::string& place, const SchemaNode& node) {
+    static constexpr std::array<std::string_view, 6> kTypes = {"array",  "boolean", "integer",
+                                                               "number", "object",  "string"};
+    if (node.type.empty()) {
+      // Parts of logical expressions only narrow what stands beside them.
+      if (narrowing_ || node.int_or_string || node.preserve_unknown) return;
+      causes_.push_back({"FieldValueRequired", place + ".type",
+                         "Required value: must not be empty for specified object fields"});
+    } else if (std::ranges::find(kTypes, node.type) == kTypes.end()) {
+      causes_.push_back(
+          {"FieldValueNotSupported", place + ".type",
+           fmt::format("Unsupported value: \"{}\": supported values: \"array\", \"boolean\", "
+                       "\"integer\", \"number\", \"object\", \"string\"",
+                       node.type)});
+    }
+  }
 
-}  // namespace
+  void check_default(const std::string& place, const SchemaNode::Ptr& node) {
+    if (!node->default_value) return;
+    StructuralSchema part;
+    part.root_ = node;
+    Value value = *node->default_value;
+    part.apply_defaults(value);
+    for (Cause& cause : part.validate(value, nullptr)) {
+      cause.field = place + ".default";
+      causes_.push_back(std::move(cause));
+    }
+  }
+
+  std::vector<Cause>& causes_;
+  bool narrowing_ = false;
+};
 
 std::expected<StructuralSchema, std::vector<Cause>> StructuralSchema::compile(
     const Value& open_api, const std::string& place) {
   std::vector<Cause> causes;
   StructuralSchema schema;
-  schema.root_ = Compiler(causes).compile(open_api, place);
+  schema.root_ = SchemaCompiler(causes).compile(open_api, place);
   if (!causes.empty()) return std::unexpected(std::move(causes));
   return schema;
 }

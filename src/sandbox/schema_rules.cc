@@ -22,8 +22,10 @@ std::expected<std::shared_ptr<const cel::Program>, std::string> compile_rule(
 namespace {
 
 void check_one(const SchemaNode::Rule& rule, const Value& value, const Value* old,
-               const std::string& path, std::vector<Cause>& causes) {
+               const std::string& place, std::vector<Cause>& causes) {
   if (rule.needs_old && old == nullptr) return;
+  const std::string path = place.empty() && !rule.field_path.empty() ? rule.field_path.substr(1)
+                                                                     : place + rule.field_path;
   const Document self = Document::from_value(value);
   const Document before = Document::from_value(old != nullptr ? *old : Value());
   const auto holds =

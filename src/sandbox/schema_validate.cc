@@ -134,7 +134,9 @@ class Validator {
       invalid_body(path, Value(text), fmt::format("should match '{}'", node.pattern_text));
     }
     if (!fits_format(node.format, text)) {
-      invalid_body(path, Value(text), fmt::format("must be of type {}: \"{}\"", node.format, text));
+      add("FieldValueTypeInvalid", path,
+          fmt::format("Invalid value: {}: {} in body must be of type {}: {}", shown(Value(text)),
+                      path, node.format, shown(Value(text))));
     }
   }
 
@@ -231,25 +233,28 @@ class Validator {
   }
 
   void check_combinations(const SchemaNode& node, const Value& value, const std::string& path) {
+    const std::size_t before = causes_.size();
     for (const auto& one : node.all_of) check(*one, value, path);
+    if (causes_.size() > before) combined(value, path, "must validate all the schemas (allOf)");
     const auto fitting = [&](const std::vector<SchemaNode::Ptr>& list) {
       return std::ranges::count_if(list, [&](const auto& one) { return fits(*one, value, path); });
     };
     if (!node.any_of.empty() && fitting(node.any_of) == 0) {
-      add("FieldValueInvalid", path,
-          fmt::format("Invalid value: {}: {} in body must validate at least one schema (anyOf)",
-                      shown(value), path));
+      combined(value, path, "must validate at least one schema (anyOf)");
+      check(*node.any_of.front(), value, path);
     }
-    if (!node.one_of.empty() && fitting(node.one_of) != 1) {
-      add("FieldValueInvalid", path,
-          fmt::format("Invalid value: {}: {} in body must validate one and only one schema (oneOf)",
-                      shown(value), path));
-    }
+    const auto fit = node.one_of.empty() ? 1 : fitting(node.one_of);
+    if (fit != 1) combined(value, path, "must validate one and only one schema (oneOf)");
+    if (fit == 0) check(*node.one_of.front(), value, path);
     if (node.none_of && fits(*node.none_of, value, path)) {
-      add("FieldValueInvalid", path,
-          fmt::format("Invalid value: {}: {} in body must not validate the schema (not)",
-                      shown(value), path));
+      combined(value, path, "must not validate the schema (not)");
     }
+  }
+
+  /// The API server names no field for these.
+  void combined(const Value& value, const std::string& path, std::string_view what) {
+    add("FieldValueInvalid", "",
+        fmt::format("Invalid value: {}: {} in body {}", shown(value), path, what));
   }
 
   std::vector<Cause>& causes_;

@@ -111,7 +111,7 @@ def names(answer):
 
 def cells(answer):
     columns = answer.get("columnDefinitions") or []
-    age = re.compile(r"\d+s")  # the time of the run
+    age = re.compile(r"(\d+[smh])+")  # the time of the run
     return {"kind": answer["kind"], "apiVersion": answer["apiVersion"], "columns": [(c["name"], c["type"], c["priority"]) for c in columns],
             "rows": [(["age" if isinstance(c, str) and age.fullmatch(c) else c for c in r["cells"]], (r["object"] or {}).get("kind")) for r in answer["rows"]]}
 
@@ -233,7 +233,7 @@ step("delete what was applied", "DELETE", f"{MAPS}/ap")
 # ---- definitions
 step("define", "POST", CRDS, DEFINITION, see=parts("kind", "spec.names", "spec.scope", "spec.conversion"))
 step("wait", "GET", f"{CRDS}/boats.sea.test", until=lambda a: any(
-    c["type"] == "Established" and c["status"] == "True" for c in a.get("status", {}).get("conditions", [])),
+    c["type"] == "Established" and c["status"] == "True" for c in a.get("status", {}).get("conditions") or []),
      see=lambda a: sorted((c["type"], c["status"], c["reason"]) for c in a["status"]["conditions"]))
 step("its names", "GET", f"{CRDS}/boats.sea.test", see=parts("status.acceptedNames", "status.storedVersions", "metadata.generation"))
 step("a bad definition", "POST", CRDS, {**DEFINITION, "metadata": {"name": "other.sea.test"}}, differs=OWN_WORDS)
@@ -255,11 +255,93 @@ step("a rule of two states", "PATCH", f"{BOATS}/argo", {"spec": {"sail": "lateen
 step("the spec raises the generation", "PATCH", f"{BOATS}/argo", {"spec": {"crew": 5}, "status": {"afloat": True}}, content=MERGE)
 step("the status does not", "PATCH", f"{BOATS}/argo/status", {"spec": {"crew": 7}, "status": {"afloat": True}}, content=MERGE)
 step("a bad status", "PATCH", f"{BOATS}/argo/status", {"status": {"afloat": "yes"}}, content=MERGE, see=without_messages)
-step("get the status", "GET", f"{BOATS}/argo/status")
+step("get the status", "GET", f"{BOATS}/argo/status", keep=[("argo", "metadata.resourceVersion")])
+step("replace the status", "PUT", f"{BOATS}/argo/status", {**boat("argo", {"sail": "kite"}, resourceVersion="<argo>"), "status": {"afloat": False}},
+     see=parts("spec.sail", "status", "metadata.generation"))
 step("no strategic patch", "PATCH", f"{BOATS}/argo", {"spec": {"crew": 5}}, content=STRATEGIC, differs=OWN_WORDS)
 step("an update without a resourceVersion", "PUT", f"{BOATS}/argo", boat("argo", {"sail": "gaff"}), differs=OWN_WORDS)
 step("a boat of no kind", "POST", BOATS, {"metadata": {"name": "x"}}, differs=OWN_WORDS)
 step("a boat of another version", "POST", BOATS, {**boat("x", {}), "apiVersion": "sea.test/v2"}, differs=OWN_WORDS, warns=UNWARNED)
+
+# ---- what schemas can say
+SHIP = {"type": "object", "properties": {"spec": {"type": "object", "properties": {
+    "any": {"x-kubernetes-preserve-unknown-fields": True},
+    "when": {"type": "string", "format": "date-time"},
+    "maybe": {"type": "string", "nullable": True, "default": "d"},
+    "never": {"type": "string", "default": "d"},
+    "labels": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 3}, "maxProperties": 2},
+    "even": {"type": "integer", "multipleOf": 2},
+    "small": {"type": "number", "maximum": 1.5, "exclusiveMaximum": True},
+    "long": {"type": "integer", "format": "int64"},
+    "either": {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}, "oneOf": [{"required": ["a"]}, {"required": ["b"]}]},
+    "not": {"type": "string", "not": {"enum": ["bad"]}},
+    "some": {"type": "integer", "anyOf": [{"minimum": 10}, {"maximum": 2}]},
+    "both": {"type": "string", "allOf": [{"minLength": 2}, {"maxLength": 3}]},
+    "rooms": {"type": "array", "maxItems": 5, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+              "items": {"type": "object", "required": ["name"], "properties": {
+                  "name": {"type": "string"}, "beds": {"type": "integer", "default": 1, "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}}}},
+    "matrix": {"type": "array", "minItems": 1, "items": {"type": "array", "items": {"type": "integer"}}},
+    "told": {"type": "object", "properties": {"n": {"type": "integer"}}, "x-kubernetes-validations": [
+        {"rule": "!has(self.n) || self.n < 5", "message": "too many", "fieldPath": ".n", "reason": "FieldValueForbidden"}]},
+    "flag": {"type": "boolean"}}}}}
+SHIP_V1 = json.loads(json.dumps(SHIP))
+SHIP_V1["properties"]["spec"]["properties"]["only"] = {"type": "string"}
+SHIPS = "/apis/sea.test/v1/ships"
+step("define in three versions", "POST", CRDS, {
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "ships.sea.test"},
+    "spec": {"group": "sea.test", "scope": "Cluster", "names": {"plural": "ships", "kind": "Ship"}, "versions": [
+        {"name": "v1beta1", "served": True, "storage": False, "schema": {"openAPIV3Schema": SHIP}},
+        {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SHIP_V1}, "selectableFields": [{"jsonPath": ".spec.maybe"}]},
+        {"name": "v1alpha1", "served": False, "storage": False, "schema": {"openAPIV3Schema": SHIP}}]}},
+     see=parts("kind", "spec.names", "spec.scope"))
+step("ships are served", "GET", SHIPS, until=lambda a: a.get("kind") == "ShipList")
+step("in the other version", "GET", "/apis/sea.test/v1beta1/ships", until=lambda a: a.get("kind") == "ShipList")
+step("not in the third", "GET", "/apis/sea.test/v1alpha1/ships", plain=True)
+step("versions of the group", "GET", "/apis/sea.test", until=lambda a: len(a.get("versions", [])) == 2)
+
+
+def ship(name, **spec):
+    return {"apiVersion": "sea.test/v1", "kind": "Ship", "metadata": {"name": name}, "spec": spec}
+
+
+step("a good ship", "POST", SHIPS, ship("good", any=[1, {"x": None}], when="2026-01-02T03:04:05Z", maybe=None, never=None, labels={"a": "b"}, even=4, small=1.25,
+                                         long=9007199254740993, either={"a": "x"}, some=12, both="ab", rooms=[{"name": "r"}], matrix=[[1, 2], []], told={"n": 1}, flag=False))
+step("it in the other version", "GET", "/apis/sea.test/v1beta1/ships/good")
+step("made in the other version", "POST", "/apis/sea.test/v1beta1/ships", {**ship("beta"), "apiVersion": "sea.test/v1beta1"})
+step("both in one list", "GET", SHIPS, see=names)
+step("fields of its own", "GET", f"{SHIPS}?fieldSelector=spec.maybe%3Dd", see=names)
+step("fields not named in that version", "GET", "/apis/sea.test/v1beta1/ships?fieldSelector=spec.maybe%3Dd", differs=OWN_WORDS)
+for index, spec in enumerate([
+        {"when": "yesterday"}, {"labels": {"a": "long one"}}, {"labels": {"a": "1", "b": "2", "c": "3"}}, {"labels": {"a": 1}}, {"even": 3}, {"small": 1.5},
+        {"small": "1"}, {"long": 1.5}, {"either": {}}, {"either": {"a": "1", "b": "2"}}, {"not": "bad"}, {"some": 5}, {"both": "a"}, {"both": "abcd"},
+        {"rooms": [{"name": "a"}, {"name": "a"}]}, {"rooms": [{}]}, {"rooms": [{"name": "a", "beds": "2"}]}, {"matrix": []}, {"matrix": [["1"]]}, {"matrix": [1]},
+        {"told": {"n": 7}}, {"told": {"n": 7}, "even": 3}, {"flag": "true"}, {"labels": None}, {"rooms": [{"name": "a", "beds": None}]}]):
+    step(f"ship {json.dumps(spec)}", "POST", SHIPS, ship(f"s{index}", **spec), see=without_messages)
+step("a rule between two states of an item", "PATCH", f"{SHIPS}/good", {"spec": {"rooms": [{"name": "q"}, {"name": "r", "beds": 0}]}}, content=MERGE,
+     see=without_messages)
+step("a patch of all versions", "PATCH", "/apis/sea.test/v1beta1/ships/good", {"spec": {"even": 6}}, content=MERGE, see=parts("apiVersion", "spec.even", "metadata.generation"))
+step("apply to a list by its keys", "PATCH", f"{SHIPS}/good?fieldManager=t&force=true", ship("good", rooms=[{"name": "w", "beds": 3}]), content=APPLY, see=parts("spec.rooms"))
+step("a dry apply", "PATCH", f"{SHIPS}/fresh?fieldManager=t&dryRun=All", ship("fresh", even=2), content=APPLY, see=parts("metadata.name", "spec"))
+step("left nothing", "GET", f"{SHIPS}/fresh")
+step("no status without a subresource", "PATCH", f"{SHIPS}/good/status", {"status": {}}, content=MERGE, plain=True)
+step("namespaced path of a cluster's kind", "GET", "/apis/sea.test/v1/namespaces/sea/ships", plain=True)
+step("take a version away", "PATCH", f"{CRDS}/ships.sea.test", [{"op": "replace", "path": "/spec/versions/0/served", "value": False}], content=JSON_PATCH,
+     see=parts("metadata.generation", "status.storedVersions"))
+step("it is not served", "GET", "/apis/sea.test/v1beta1/ships", plain=True, ends=404)
+step("the other stays", "GET", SHIPS, see=names)
+for index, (label, change) in enumerate({
+        "no storage": {"storage": False}, "an unknown type": {"schema": {"openAPIV3Schema": {"type": "thing"}}},
+        "no schema": {"schema": None}, "a bad pattern": {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "pattern": "("}}}}},
+        "a bad rule": {"schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-validations": [{"rule": "self.none == = 1"}]}}},
+        "no type": {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"a": {}}}}},
+        "a bad default": {"schema": {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "integer", "default": "x"}}}}}}.items()):
+    step(f"definition with {label}", "POST", CRDS, {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"bad{index}s.sea.test"},
+        "spec": {"group": "sea.test", "scope": "Cluster", "names": {"plural": f"bad{index}s", "kind": f"Bad{index}"}, "versions": [
+            {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}, **change}]}},
+         see=lambda a: (a.get("code"), a.get("reason")))
+step("undefine ships", "DELETE", f"{CRDS}/ships.sea.test", see=lambda a: a.get("kind") in ("Status", "CustomResourceDefinition"))
+step("ships are gone", "GET", f"{CRDS}/ships.sea.test", until=lambda a: a.get("code") == 404)
 
 # ---- lists
 for name, labels in (("l1", {"x": "one", "y": "a"}), ("l2", {"x": "two"}), ("l3", {"y": "a"}), ("l4", {"x": "one"})):
@@ -347,6 +429,27 @@ for kind, group in (("SelfSubjectAccessReview", "authorization.k8s.io"),):
     step(kind, "POST", f"/apis/{group}/v1/{kind.lower()}s", {"apiVersion": f"{group}/v1", "kind": kind, "spec": {
         "resourceAttributes": {"verb": "list", "resource": "pods"}}}, see=parts("kind", "apiVersion", "status.allowed", "spec"))
 
+step("SubjectAccessReview", "POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": {
+    "user": "admin", "groups": ["system:masters"], "resourceAttributes": {"verb": "list", "resource": "pods"}}}, see=parts("kind", "status.allowed"))
+step("a review without attributes", "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {"spec": {}}, see=parts("code", "reason"))
+step("SelfSubjectReview", "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, see=parts("kind", "apiVersion"))
+step("SelfSubjectRulesReview", "POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", {"spec": {"namespace": "sea"}},
+     see=lambda a: any("*" in r["verbs"] and "*" in r["resources"] for r in a["status"]["resourceRules"]))
+step("a secret's plain text", "POST", "/api/v1/namespaces/sea/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "b"}, "data": {"c": "ZA=="}})
+step("secrets by type", "GET", "/api/v1/namespaces/sea/secrets?fieldSelector=type%3DOpaque", see=names)
+step("a service account", "POST", "/api/v1/namespaces/sea/serviceaccounts", {"metadata": {"name": "cook"}})
+step("a role", "POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/sea/roles",
+     {"metadata": {"name": "system:cook"}, "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]})
+step("a node", "POST", "/api/v1/nodes", {"metadata": {"name": "n1"}}, see=parts("kind", "metadata.name"))
+step("nodes by name", "GET", "/api/v1/nodes?fieldSelector=metadata.name%3Dn1", see=names)
+step("namespaces", "GET", "/api/v1/namespaces?labelSelector=kubernetes.io/metadata.name%3Dsea")
+step("a namespace begins to go", "DELETE", "/api/v1/namespaces/none")
+step("everywhere", "GET", "/apis/apps/v1/deployments", see=names)
+step("no collection of all namespaces can be deleted", "DELETE", "/api/v1/configmaps")
+step("no post to all namespaces", "POST", "/api/v1/configmaps", config_map("x"))
+step("version", "GET", "/version", see=parts("major"))
+step("alive", "GET", "/livez", plain=True)
+
 # ---- history that is forgotten
 step("before it is forgotten", "GET", BOATS_ONLY, keep=[("token", "metadata.continue"), ("rv", "metadata.resourceVersion")])
 step("the world goes on", "PATCH", f"{BOATS}/argo", {"metadata": {"labels": {"late": "yes"}}}, content=MERGE)
@@ -391,6 +494,8 @@ class Same(unittest.TestCase):
         def once():
             status, text, warning = client.ask(method, path, body, **ask)
             answers[:] = [status, text, warning]
+            if "ends" in options:
+                return status == options["ends"]
             if status == 429:  # "try again", of a server that has just begun
                 return False
             return options["until"](json.loads(text)) if "until" in options and text.startswith("{") else "until" not in options
