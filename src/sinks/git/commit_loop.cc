@@ -19,15 +19,17 @@ constexpr int kDeclines =
 constexpr int kNetworkTries = 3;
 constexpr std::chrono::seconds kLongestPause{10};
 
-bool is_damage(const base::Error& error) {
+/// True when the error may come from what the mirror holds, whatever git's words for it are.
+bool is_damage(const base::Error& error, const std::filesystem::path& mirror) {
   if (error.reason == "damaged") return true;
-  if (error.kind != base::ErrorKind::kRetryable) return false;
+  if (error.kind != base::ErrorKind::kRetryable || error.reason == "disk-full") return false;
+  if (error.message.find(mirror.string()) != std::string::npos) return true;
   const auto text = base::to_lower(error.message);
-  constexpr std::array<std::string_view, 10> kSigns = {
+  constexpr std::array<std::string_view, 12> kSigns = {
       "bad object",           "corrupt",          "missing blob",
       "missing tree",         "index-pack",       ".lock': file exists",
       "not a git repository", "unresolved delta", "did not send all",
-      "loose object"};
+      "loose object",         "packfile",         "does not match index"};
   return std::any_of(kSigns.begin(), kSigns.end(),
                      [&](std::string_view sign) { return text.find(sign) != std::string::npos; });
 }
@@ -85,14 +87,14 @@ base::Result<ExportReport> CommitLoop::run(const base::Context& context, Job& jo
   KL_ASSIGN(auto mirror,
             Mirror::open(context, root, Mirror::key(transport_.remote().url, options_.branch)));
   auto result = attempt(context, mirror, job);
-  if (!result.has_value() && is_damage(result.error())) {
+  if (!result.has_value() && is_damage(result.error(), mirror.git_dir())) {
     // The mirror is a cache: once more with a new one.
     mirror.discard();
     result = attempt(context, mirror, job);
   }
   // After a cut the mirror may be half-finished; its mark stays and the next run starts anew.
-  if (result.has_value() ||
-      (result.error().kind != base::ErrorKind::kCancelled && !is_damage(result.error()))) {
+  if (result.has_value() || (result.error().kind != base::ErrorKind::kCancelled &&
+                             !is_damage(result.error(), mirror.git_dir()))) {
     mirror.finish();
   }
   return result;

@@ -135,16 +135,7 @@ class Model {
     if (chance_.one_in(12)) meddle();
     if (chance_.one_in(25)) ledgers_.clear();  // a new sink
     if (chance_.one_in(40)) ++head_.generation;
-    if (chance_.one_in(head_.keep_namespaces.empty() ? 50 : 3)) {
-      head_.keep_namespaces = head_.keep_namespaces.empty() ? std::vector<std::string>{"n1"}
-                                                            : std::vector<std::string>();
-      known_ = false;
-    }
-    if (chance_.one_in(head_.keep_targets.empty() ? 50 : 3)) {
-      head_.keep_targets =
-          head_.keep_targets.empty() ? std::vector<std::string>{"a"} : std::vector<std::string>();
-      known_ = false;
-    }
+    if (keeps_files()) keep_something();
     // A pass may come without differences, and with rows that are newer than they are.
     const auto differences = reader_->changes();
     if (chance_.one_in(15)) change_row();
@@ -328,6 +319,24 @@ class Model {
     rows_.upsert(written, 1,
                  {owner.ns, owner.name, ns, name, kind == "Pod" ? "" : "g", "v1", kind, given,
                   attributes(kind)});
+  }
+
+  /// Documents have rows to keep, not files; an operator's pass differs from a whole export there.
+  bool keeps_files() const {
+    return setting_.spec.mode.value_or(LayoutMode::kDocument) != LayoutMode::kDocument;
+  }
+
+  void keep_something() {
+    if (chance_.one_in(head_.keep_namespaces.empty() ? 50 : 3)) {
+      head_.keep_namespaces = head_.keep_namespaces.empty() ? std::vector<std::string>{"n1"}
+                                                            : std::vector<std::string>();
+      known_ = false;
+    }
+    if (chance_.one_in(head_.keep_targets.empty() ? 50 : 3)) {
+      head_.keep_targets =
+          head_.keep_targets.empty() ? std::vector<std::string>{"a"} : std::vector<std::string>();
+      known_ = false;
+    }
   }
 
   void drop_twins() {
