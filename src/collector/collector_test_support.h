@@ -34,6 +34,14 @@ inline CollectorOptions quick_options() {
   return options;
 }
 
+/// Lists by pages of two: for scripted servers.
+inline CollectorOptions paged_options() {
+  CollectorOptions options = quick_options();
+  options.reflector.watch_list = false;
+  options.page_size = 2;
+  return options;
+}
+
 /// Decodes a spec (YAML flow or block) as the kind's.
 template <class T>
 auto spec_of(const char* kind, const std::string& yaml) {
@@ -105,6 +113,29 @@ inline Registration registration_of(const inventory::Owner& owner, const TargetT
                                      text.attribute.second),
           .cluster = "test"};
 }
+
+/// Stands still until it is moved; whoever sleeps on it waits for that.
+class StepClock final : public base::Clock {
+ public:
+  [[nodiscard]] base::WallTime now() const override { return manual_.now(); }
+  [[nodiscard]] base::SteadyTime steady_now() const override { return manual_.steady_now(); }
+  bool sleep(base::Duration how_long, const std::stop_token& stop) const override {
+    std::unique_lock lock(mutex_);
+    const auto until = base::SteadyTime::max() - steady_now() > how_long ? steady_now() + how_long
+                                                                         : base::SteadyTime::max();
+    return moved_.wait(lock, stop, [&] { return steady_now() >= until; }) && !stop.stop_requested();
+  }
+  void advance(base::Duration by) const {
+    const std::scoped_lock lock(mutex_);
+    manual_.advance(by);
+    moved_.notify_all();
+  }
+
+ private:
+  base::ManualClock manual_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable_any moved_;
+};
 
 /// A collector with its own store.
 class Stage {

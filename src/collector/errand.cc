@@ -83,6 +83,7 @@ std::optional<Errand> Watch::next_errand(base::SteadyTime now) {
   Errand errand;
   errand.order = order_;
   errand.lists_begun = lists_begun_;
+  errand.index = index_;
   if (!cores_.empty()) {
     std::set<const Core*> cores;
     for (const LanePtr& lane : index_->lanes()) {
@@ -158,7 +159,7 @@ void Watch::finish(const Errand& errand, const base::Result<>& outcome) {
     if (want != cores_.end() && want->second <= errand.order) cores_.erase(want);
   }
   if (!cores.empty()) {
-    end_sweeps(cores);
+    end_sweeps(*errand.index, cores);
     return;
   }
   for (const std::string& ns : errand.lists) {

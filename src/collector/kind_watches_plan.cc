@@ -32,6 +32,7 @@ void KindWatches::look_at_trouble(base::SteadyTime now) {
     } else if (trouble.watch_refused) {
       tools_.access.doubt(resource_, watch.ns());
     }
+    if (!tools_.services.options.access_reviews) watch.probe(now);
     if (trouble.not_served) tools_.kinds.suspect();
   });
 }

@@ -87,8 +87,11 @@ void Watch::take_over(const std::set<std::string>& namespaces) {
 }
 
 void Watch::mute() {
-  const std::scoped_lock lock(mutex_);
-  muted_ = true;
+  {
+    const std::scoped_lock lock(mutex_);
+    muted_ = true;
+  }
+  if (reflector_) reflector_->request_stop();
 }
 
 void Watch::barrier() const {
@@ -120,6 +123,13 @@ void Watch::note_trouble(const base::Error& error) {
   } else {
     trouble_.watch_refused = true;
   }
+}
+
+void Watch::probe(base::SteadyTime now) {
+  const kube::ReflectorStatus status = reflector_->status();
+  if (now < probe_after_ || !status.error || status.error->reason != "forbidden") return;
+  probe_after_ = now + services_.options.access_ttl;
+  reflector_->relist_now();
 }
 
 Watch::Trouble Watch::take_trouble() {
@@ -181,8 +191,8 @@ void Watch::begin_sweeps(const std::set<const Core*>& cores) {
   for (const Core* core : cores) core->tally->begin_sweep(source_);
 }
 
-void Watch::end_sweeps(const std::set<const Core*>& cores) {
-  for_owners(*index_, [&](const Core& core, const inventory::Owner& owner) {
+void Watch::end_sweeps(const LaneIndex& index, const std::set<const Core*>& cores) {
+  for_owners(index, [&](const Core& core, const inventory::Owner& owner) {
     if (!core.closed && cores.contains(&core)) services_.store.end_sweep(owner, source_);
   });
   for (const Core* core : cores) {
@@ -208,8 +218,7 @@ void Watch::end_list() {
     if (muted_) return;
     listing_ = false;
     listed_ = objects_ - listed_;
-    // Lanes that joined on the way have not seen all of it.
-    end_sweeps(cores_in(*list_index_));
+    end_sweeps(*list_index_, cores_in(*list_index_));
     list_index_.reset();
     const auto satisfied = [&](const auto& want) { return want.second <= list_order_; };
     std::erase_if(cores_, satisfied);
@@ -264,6 +273,7 @@ base::SteadyTime Watch::next(base::SteadyTime now) const {
   } else if (status.error) {
     at(std::max(status.last_contact, opened_) + deadline);
   }
+  if (status.error && status.error->reason == "forbidden") at(probe_after_);
   const std::scoped_lock lock(mutex_);
   if (synced_) at(resync_);
   if (!cores_.empty() || !namespaces_.empty()) at(errand_after_);

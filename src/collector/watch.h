@@ -36,6 +36,7 @@ struct Errand {
   std::vector<std::string> lists;                  ///< namespaces; "": all that is watched
   std::uint64_t order = 0;                         ///< wants up to here are satisfied by it
   std::uint64_t lists_begun = 0;                   ///< of the watch; another one supersedes it
+  std::shared_ptr<const LaneIndex> index;          ///< when it began
 };
 
 /// A reflector on one resource in one namespace, or in all. What it receives it applies to its
@@ -67,12 +68,14 @@ class Watch final : public kube::ObjectReceiver {
   void want_namespaces(const std::set<std::string>& namespaces);
   /// Handles these left out namespaces from now on.
   void take_over(const std::set<std::string>& namespaces);
-  /// No object is handled any more, and none is being handled when it returns.
+  /// No object is handled any more, and none is being handled when it returns. Its connection ends.
   void mute();
   /// No object is being handled with what was known before.
   void barrier() const;
   /// Its resource may be served again.
   void hurry();
+  /// Where watching is refused: lists now and then, to learn whether that is still allowed.
+  void probe(base::SteadyTime now);
 
   // kube::ObjectReceiver, on the reflector's thread.
   void begin_list() override;
@@ -119,7 +122,8 @@ class Watch final : public kube::ObjectReceiver {
   /// Those that look at what is watched here.
   [[nodiscard]] std::set<const Core*> cores_in(const LaneIndex& index) const;
   void begin_sweeps(const std::set<const Core*>& cores);
-  void end_sweeps(const std::set<const Core*>& cores);
+  /// Those that began with this index: others have not seen all.
+  void end_sweeps(const LaneIndex& index, const std::set<const Core*>& cores);
   void widen_wants();
   [[nodiscard]] std::vector<std::string> lists_for(const std::set<const Core*>& cores) const;
 
@@ -155,6 +159,7 @@ class Watch final : public kube::ObjectReceiver {
   base::SteadyTime errand_after_{};
   base::SteadyTime resync_{};
   Trouble trouble_;
+  base::SteadyTime probe_after_{};  ///< of the engine's thread
 };
 
 }  // namespace kollect::collector

@@ -176,7 +176,7 @@ class FakeKube {
                                      const std::string& ns = {}) const {
     return std::ranges::count_if(server_.received(), [&](const Received& request) {
       return request.path().ends_with("/" + plural) && ns_of(request) == ns &&
-             (request.query("watch") == "1") == watch && request.method == "GET";
+             is_watch(request) == watch && request.method == "GET";
     });
   }
   static std::string ns_of(const Received& request) {
@@ -187,9 +187,12 @@ class FakeKube {
     }
     return {};
   }
+  static bool is_watch(const Received& request) {
+    const std::string watch = request.query("watch");
+    return watch == "1" || watch == "true";
+  }
   static bool is_list(const Received& request, const std::string& plural) {
-    return request.method == "GET" && request.path().ends_with("/" + plural) &&
-           request.query("watch") != "1";
+    return request.method == "GET" && request.path().ends_with("/" + plural) && !is_watch(request);
   }
   static Reply status(int code, const std::string& reason) {
     return Reply::json(fmt::format(R"({{"kind":"Status","apiVersion":"v1","status":"Failure",)"
@@ -248,7 +251,7 @@ class FakeKube {
       return status(404, "NotFound");
     }
     if (allowed_ && !allowed_(plural, ns_of(request))) return status(403, "Forbidden");
-    return request.query("watch") == "1" ? watch(request, plural, lock) : list(request, plural);
+    return is_watch(request) ? watch(request, plural, lock) : list(request, plural);
   }
 
   Reply discovery(bool core) {
