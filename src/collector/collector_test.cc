@@ -17,23 +17,6 @@ using kollect::testing::Gate;
 using kollect::testing::Received;
 using kollect::testing::Reply;
 
-FakeKube::Object config_map(const std::string& ns, const std::string& name,
-                            const std::string& value = "v") {
-  return {.plural = "configmaps",
-          .ns = ns,
-          .name = name,
-          .uid = "uid-" + ns + "-" + name,
-          .value = value};
-}
-
-const TargetText kMaps{.kind = kConfigMap, .attribute = {"value", "$.data.value"}};
-
-TargetText maps(const std::string& spec) {
-  TargetText text = kMaps;
-  text.spec = spec;
-  return text;
-}
-
 class CollectorTest : public ::testing::Test {
  protected:
   CollectorTest() {
@@ -41,7 +24,7 @@ class CollectorTest : public ::testing::Test {
   }
   void fill() {
     for (const char* ns : {"a", "b", "c"}) {
-      for (const char* name : {"one", "two", "three"}) kube_.put(config_map(ns, name));
+      for (const char* name : {"one", "two", "three"}) kube_.put(FakeKube::config_map(ns, name));
     }
   }
   /// What readers of the store are told from now on: "+ns/name" and "-ns/name".
@@ -65,17 +48,17 @@ class CollectorTest : public ::testing::Test {
 };
 
 TEST_F(CollectorTest, RowsFollowObjects) {
-  kube_.put(config_map("a", "one"));
-  kube_.put(config_map("b", "two"));
-  kube_.put(config_map("c", "three"));
+  kube_.put(FakeKube::config_map("a", "one"));
+  kube_.put(FakeKube::config_map("b", "two"));
+  kube_.put(FakeKube::config_map("c", "three"));
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
-  stage.collector.register_target(registration_of(owner, kMaps, {"a", "b"}));
+  stage.collector.register_target(registration_of(owner, maps(), {"a", "b"}));
   EXPECT_TRUE(stage.settles(owner));
   EXPECT_EQ(stage.rows(owner), "a/one b/two");
-  kube_.put(config_map("a", "more"));
+  kube_.put(FakeKube::config_map("a", "more"));
   EXPECT_TRUE(stage.has(owner, "a/more a/one b/two"));
-  kube_.put(config_map("a", "one", "other"));
+  kube_.put(FakeKube::config_map("a", "one", "other"));
   kube_.remove("configmaps", "b", "two");
   EXPECT_TRUE(stage.has(owner, "a/more a/one"));
   EXPECT_EQ(stage.attributes(owner), R"({"value":"other"} {"value":"v"})");
@@ -91,7 +74,7 @@ TEST_F(CollectorTest, NoNamespaceMeansNothing) {  // X-26
   fill();
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
-  stage.collector.register_target(registration_of(owner, kMaps, {}));
+  stage.collector.register_target(registration_of(owner, maps(), {}));
   EXPECT_TRUE(stage.settles(owner));
   EXPECT_EQ(stage.rows(owner), "");
   EXPECT_EQ(stage.open_watches(), "");
@@ -114,14 +97,14 @@ TEST_F(CollectorTest, TheSameRegistrationIsFree) {
   fill();
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
-  stage.collector.register_target(registration_of(owner, kMaps, {"a", "b"}));
+  stage.collector.register_target(registration_of(owner, maps(), {"a", "b"}));
   EXPECT_TRUE(stage.settles(owner));
   const std::size_t lists = kube_.requests("configmaps", false);
-  stage.collector.register_target(registration_of(owner, kMaps, {"a", "b"}));
+  stage.collector.register_target(registration_of(owner, maps(), {"a", "b"}));
   const Signals signals = stage.collector.signals(owner);
   EXPECT_TRUE(signals.complete);
   EXPECT_FALSE(signals.evaluating);
-  kube_.put(config_map("a", "after"));
+  kube_.put(FakeKube::config_map("a", "after"));
   EXPECT_TRUE(stage.wait([&] { return stage.rows(owner).starts_with("a/after"); }));
   EXPECT_EQ(kube_.requests("configmaps", false), lists);
 }
@@ -158,8 +141,8 @@ TEST_F(CollectorTest, OtherNamespacesAloneAreListedAlone) {
   EXPECT_EQ(kube_.requests("configmaps", false), everything);
   EXPECT_EQ(kube_.requests("configmaps", false, "b"), 0U);
   // What is no longer its own does not come back.
-  kube_.put(config_map("a", "one", "new"));
-  kube_.put(config_map("c", "one", "new"));
+  kube_.put(FakeKube::config_map("a", "one", "new"));
+  kube_.put(FakeKube::config_map("c", "one", "new"));
   EXPECT_TRUE(stage.wait([&] { return stage.attributes(owner).contains("new"); }));
   EXPECT_EQ(stage.rows(owner), "b/one c/one");
 }
@@ -171,7 +154,7 @@ TEST_F(CollectorTest, AnotherKindDropsTheRowsOfTheFirst) {  // X-15, I5
   const auto owner = target_owner("t");
   stage.collector.register_target(registration_of(owner, maps("names: [one]"), {"a"}));
   EXPECT_TRUE(stage.has(owner, "a/one"));
-  TargetText nodes = kMaps;
+  TargetText nodes = maps();
   nodes.kind = {"", "v1", "Node"};
   stage.collector.register_target(registration_of(owner, nodes, {"a"}));
   EXPECT_TRUE(stage.has(owner, "n1"));
@@ -213,7 +196,7 @@ TEST_F(CollectorTest, OneNamespaceWidensToAllAndKeepsItsRows) {
   EXPECT_TRUE(stage.has(first, ""));
   // It does not narrow again.
   stage.collector.unregister_target(second);
-  kube_.put(config_map("a", "one"));
+  kube_.put(FakeKube::config_map("a", "one"));
   EXPECT_TRUE(stage.has(first, "a/one"));
   EXPECT_EQ(stage.open_watches(), "configmaps@*");
 }
@@ -232,7 +215,7 @@ TEST_F(CollectorTest, TheOldWatchServesUntilTheWiderOneIsComplete) {
   const auto second = target_owner("second");
   stage.collector.register_target(registration_of(second, maps("names: [one]"), {"a", "b"}));
   EXPECT_TRUE(gate.wait_for_arrival());
-  kube_.put(config_map("a", "one", "fresh"));
+  kube_.put(FakeKube::config_map("a", "one", "fresh"));
   EXPECT_TRUE(stage.wait([&] { return stage.attributes(first) == R"({"value":"fresh"})"; }));
   EXPECT_FALSE(stage.collector.signals(second).complete);
   EXPECT_EQ(stage.open_watches(), "configmaps@* configmaps@a");
@@ -269,7 +252,7 @@ TEST_F(CollectorTest, ClusterTargetsHaveAnOwnerPerNamespace) {  // T1, T3, T4
 
 TEST_F(CollectorTest, ClusterScopedKindsOfClusterTargetsHaveTheEmptyNamespace) {  // T6, L-6
   kube_.put({.plural = "nodes", .ns = {}, .name = "n1", .uid = "u-n1"});
-  kube_.put(config_map("a", "one"));
+  kube_.put(FakeKube::config_map("a", "one"));
   Stage stage(client_, paged_options());
   const auto target = cluster_owner("all");
   TargetText text = maps(
@@ -285,14 +268,14 @@ TEST_F(CollectorTest, ClusterScopedKindsOfClusterTargetsHaveTheEmptyNamespace) {
 // ---- Namespaces
 
 TEST_F(CollectorTest, LabelsOfANamespaceCountAtOnce) {  // L-5
-  kube_.put(config_map("a", "one"));
-  kube_.put(config_map("b", "one"));
+  kube_.put(FakeKube::config_map("a", "one"));
+  kube_.put(FakeKube::config_map("b", "one"));
   Stage stage(client_, paged_options());
   EXPECT_TRUE(stage.wait([&] { return stage.collector.namespaces().known; }));
   const auto all = target_owner("all");
   const auto opted = target_owner("opted");
   const auto zoned = target_owner("zoned");
-  stage.collector.register_target(registration_of(all, kMaps, {"a", "b"}));
+  stage.collector.register_target(registration_of(all, maps(), {"a", "b"}));
   stage.collector.register_target(registration_of(opted, maps("watchMode: OptIn"), {"a", "b"}));
   stage.collector.register_target(registration_of(
       zoned,
@@ -314,11 +297,11 @@ TEST_F(CollectorTest, LabelsOfANamespaceCountAtOnce) {  // L-5
 }
 
 TEST_F(CollectorTest, OtherAnnotationsOfANamespaceCostNothing) {
-  kube_.put(config_map("a", "one"));
+  kube_.put(FakeKube::config_map("a", "one"));
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
   EXPECT_TRUE(stage.wait([&] { return stage.collector.namespaces().known; }));
-  stage.collector.register_target(registration_of(owner, kMaps, {"a", "b"}));
+  stage.collector.register_target(registration_of(owner, maps(), {"a", "b"}));
   EXPECT_TRUE(stage.settles(owner));
   const auto before = stage.collector.stats().lists_beside_watches;
   kube_.put_namespace("a", {}, {{"example.test/beat", "1"}});
@@ -337,7 +320,7 @@ TEST_F(CollectorTest, ManyRelabelledNamespacesAreOneList) {
   for (int i = 0; i < 30; ++i) {
     namespaces.push_back(fmt::format("n{:02}", i));
     kube_.put_namespace(namespaces.back());
-    kube_.put(config_map(namespaces.back(), "one"));
+    kube_.put(FakeKube::config_map(namespaces.back(), "one"));
   }
   CollectorOptions options = paged_options();
   options.page_size = 500;
@@ -371,14 +354,14 @@ TEST_F(CollectorTest, ManyRelabelledNamespacesAreOneList) {
 // ---- Kinds
 
 TEST_F(CollectorTest, AMissingKindIsFoundWhenItComes) {
-  kube_.put(config_map("a", "one"));
+  kube_.put(FakeKube::config_map("a", "one"));
   Stage stage(client_, paged_options());
   const auto boats = target_owner("boats");
   const auto others = target_owner("others");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.kind = {"harbour.example", "v1", "Boat"};
   stage.collector.register_target(registration_of(boats, text, {"a"}));
-  stage.collector.register_target(registration_of(others, kMaps, {"a"}));
+  stage.collector.register_target(registration_of(others, maps(), {"a"}));
   EXPECT_TRUE(stage.settles(others));
   EXPECT_TRUE(stage.signals_hold(boats, [](const Signals& s) {
     return s.error && s.error->reason == "gvk-not-found" && !s.complete;
@@ -399,7 +382,7 @@ TEST_F(CollectorTest, AKindThatGoesTakesItsRows) {
   }
   Stage stage(client_, paged_options());
   const auto owner = target_owner("boats");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.kind = {"harbour.example", "v1", "Boat"};
   stage.collector.register_target(registration_of(owner, text, {"a", "b"}));
   EXPECT_TRUE(stage.has(owner, "a/one a/three a/two"));
@@ -430,7 +413,7 @@ TEST_F(CollectorTest, AnotherVersionIsReadAndSaid) {  // L-1
   kube_.put({.plural = "boats", .ns = "a", .name = "ark", .uid = "u-ark"});
   Stage stage(client_, paged_options());
   const auto owner = target_owner("boats");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.kind = {"harbour.example", "v1", "Boat"};
   stage.collector.register_target(registration_of(owner, text, {"a"}));
   EXPECT_TRUE(stage.settles(owner));
@@ -458,7 +441,7 @@ TEST_F(CollectorTest, AKindMayChangeItsScope) {
   kube_.put({.plural = "boats", .ns = "a", .name = "ark", .uid = "u-1"});
   Stage stage(client_, paged_options());
   const auto target = cluster_owner("boats");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.kind = {"harbour.example", "v1", "Boat"};
   stage.collector.register_target(registration_of(target, text, {"a"}));
   EXPECT_TRUE(stage.has(cluster_owner("boats", "a"), "a/ark"));
@@ -473,12 +456,12 @@ TEST_F(CollectorTest, AKindMayChangeItsScope) {
 // ---- What objects do wrong
 
 TEST_F(CollectorTest, FailingObjectsAreCountedAndHaveNoRow) {
-  kube_.put(config_map("a", "good"));
-  kube_.put(config_map("a", "bad", ""));
-  kube_.put(config_map("b", "worse", ""));
+  kube_.put(FakeKube::config_map("a", "good"));
+  kube_.put(FakeKube::config_map("a", "bad", ""));
+  kube_.put(FakeKube::config_map("b", "worse", ""));
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.attribute = {"value", "cel:object.data.value"};
   stage.collector.register_target(registration_of(owner, text, {"a", "b"}));
   EXPECT_TRUE(stage.settles(owner));
@@ -488,17 +471,17 @@ TEST_F(CollectorTest, FailingObjectsAreCountedAndHaveNoRow) {
   EXPECT_THAT(signals.last_extraction_error, HasSubstr("/"));
   EXPECT_THAT(signals.last_extraction_error, HasSubstr("value: cel"));
   // One that fails from now on loses its row at once.
-  kube_.put(config_map("a", "good", ""));
+  kube_.put(FakeKube::config_map("a", "good", ""));
   EXPECT_TRUE(stage.has(owner, ""));
   EXPECT_TRUE(
       stage.signals_hold(owner, [](const Signals& s) { return s.extraction_failures == 3; }));
   EXPECT_THAT(stage.collector.signals(owner).last_extraction_error, HasSubstr("a/good: "));
-  kube_.put(config_map("a", "bad", "mended"));
+  kube_.put(FakeKube::config_map("a", "bad", "mended"));
   EXPECT_TRUE(stage.has(owner, "a/bad"));
   kube_.remove("configmaps", "b", "worse");
   EXPECT_TRUE(
       stage.signals_hold(owner, [](const Signals& s) { return s.extraction_failures == 1; }));
-  kube_.put(config_map("a", "good", "again"));
+  kube_.put(FakeKube::config_map("a", "good", "again"));
   EXPECT_TRUE(stage.signals_hold(owner, [](const Signals& s) {
     return s.extraction_failures == 0 && s.last_extraction_error.empty();
   }));
@@ -506,10 +489,10 @@ TEST_F(CollectorTest, FailingObjectsAreCountedAndHaveNoRow) {
 }
 
 TEST_F(CollectorTest, FailuresThatWentUnseenAreForgottenByTheNextList) {
-  kube_.put(config_map("a", "bad", ""));
+  kube_.put(FakeKube::config_map("a", "bad", ""));
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
-  TargetText text = kMaps;
+  TargetText text = maps();
   text.attribute = {"value", "cel:object.data.value"};
   stage.collector.register_target(registration_of(owner, text, {"a", "b"}));
   EXPECT_TRUE(

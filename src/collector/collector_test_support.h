@@ -66,6 +66,11 @@ struct TargetText {
   std::pair<std::string, std::string> attribute = {"name", "$.metadata.name"};
 };
 
+/// Config maps with their value.
+inline TargetText maps(const std::string& spec = {}) {
+  return {.spec = spec, .kind = kConfigMap, .attribute = {"value", "$.data.value"}};
+}
+
 inline extract::Program program_of(const api::GroupVersionKind& kind,
                                    const std::pair<std::string, std::string>& attribute) {
   api::ProfileSpec profile;

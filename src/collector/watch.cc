@@ -111,6 +111,11 @@ void Watch::noted(const kube::ReflectorStatus& status) {
     const std::scoped_lock lock(mutex_);
     if (status.error) note_trouble(*status.error);
   }
+  if (!status.error) {
+    failing_since_ = base::SteadyTime::max();
+  } else if (failing_since_.load() == base::SteadyTime::max()) {
+    failing_since_ = services_.clock.steady_now();
+  }
   services_.bell.plan();
 }
 
@@ -249,10 +254,8 @@ std::optional<base::Error> Watch::problem(base::SteadyTime now) const {
   if (status.error && !is_passing(*status.error)) return status.error;
   const base::Duration deadline = services_.options.first_list_deadline;
   if (synced_) {
-    if (!status.error || now - std::max(status.last_contact, opened_) < deadline) {
-      return std::nullopt;
-    }
-    return status.error;
+    const base::SteadyTime since = failing_since_;
+    return since <= now && now - since >= deadline ? status.error : std::nullopt;
   }
   if (now - opened_ < deadline) return std::nullopt;
   std::string text =
@@ -270,8 +273,8 @@ base::SteadyTime Watch::next(base::SteadyTime now) const {
   const base::Duration deadline = services_.options.first_list_deadline;
   if (!synced_) {
     at(opened_ + deadline);
-  } else if (status.error) {
-    at(std::max(status.last_contact, opened_) + deadline);
+  } else if (const base::SteadyTime since = failing_since_; since <= now) {
+    at(since + deadline);
   }
   if (status.error && status.error->reason == "forbidden") at(probe_after_);
   const std::scoped_lock lock(mutex_);

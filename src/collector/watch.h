@@ -95,7 +95,8 @@ class Watch final : public kube::ObjectReceiver {
   [[nodiscard]] bool done(const Core& core) const;
   /// Something of these namespaces must be looked at anew.
   [[nodiscard]] bool wants_any(const std::vector<std::string>& namespaces) const;
-  /// Why it delivers nothing: refusals at once, passing failures when they last for the deadline.
+  /// Why it delivers nothing: refusals at once, passing failures when they last for the deadline
+  /// of first lists.
   [[nodiscard]] std::optional<base::Error> problem(base::SteadyTime now) const;
   /// When problem(), next_errand() or the resync change by themselves.
   [[nodiscard]] base::SteadyTime next(base::SteadyTime now) const;
@@ -134,6 +135,8 @@ class Watch final : public kube::ObjectReceiver {
   const base::SteadyTime opened_;
   std::unique_ptr<kube::Reflector> reflector_;
   std::atomic<bool> synced_ = false;
+  /// Of the failures that go on.
+  std::atomic<base::SteadyTime> failing_since_ = base::SteadyTime::max();
 
   mutable std::mutex mutex_;
   Applier applier_;

@@ -65,6 +65,15 @@ class FakeKube {
     std::string value = {};  ///< data.value; left out when empty
   };
 
+  static Object config_map(const std::string& ns, const std::string& name,
+                           const std::string& value = "v") {
+    return {.plural = "configmaps",
+            .ns = ns,
+            .name = name,
+            .uid = "uid-" + ns + "-" + name,
+            .value = value};
+  }
+
   FakeKube() : server_([this](const Received& request) { return answer(request); }) {
     serve({"", "v1", "Namespace", "namespaces", false, {"list", "watch"}});
     serve({"", "v1", "ConfigMap", "configmaps", true, {"list", "watch"}});
@@ -170,6 +179,9 @@ class FakeKube {
     changed_.notify_all();
   }
 
+  /// Of a hook: what would be answered.
+  Reply answer_now(const Received& request) { return answer_truly(request); }
+
   [[nodiscard]] std::vector<Received> received() const { return server_.received(); }
   /// Lists and watches of a resource so far ("" as namespace: of all).
   [[nodiscard]] std::size_t requests(const std::string& plural, bool watch,
@@ -241,6 +253,10 @@ class FakeKube {
     if (hook) {
       if (auto reply = hook(request)) return *reply;
     }
+    return answer_truly(request);
+  }
+
+  Reply answer_truly(const Received& request) {
     const std::string path = request.path();
     if (path == "/api" || path == "/apis") return discovery(path == "/api");
     if (path.ends_with("/selfsubjectaccessreviews")) return review(request);
