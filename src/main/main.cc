@@ -3,6 +3,7 @@
 
 #include "api/codec.h"
 #include "cli/program.h"
+#include "fleet/command.h"
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
 #include "sandbox/command.h"
@@ -16,5 +17,6 @@ int main(int argc, char** argv) {
        [](const kollect::cli::Invocation& invocation, const std::vector<std::string>& args) {
          return kollect::sandbox::run_sandbox_command(invocation, args, kollect::api::crds_yaml());
        }});
+  all.push_back({"fleet", "Serve the desired state of a fleet", kollect::fleet::run_fleet_command});
   return kollect::cli::main(argc, argv, all);
 }

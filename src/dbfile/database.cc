@@ -1,4 +1,4 @@
-#include "sinks/sqlite/database.h"
+#include "dbfile/database.h"
 
 #include <cerrno>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 
-namespace kollect::sinks::sqlite {
+namespace kollect::dbfile {
 
 namespace {
 
@@ -335,4 +335,4 @@ std::string quote_name(std::string_view name) {
   return out + "\"";
 }
 
-}  // namespace kollect::sinks::sqlite
+}  // namespace kollect::dbfile

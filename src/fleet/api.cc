@@ -1,0 +1,293 @@
+#include "fleet/api.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/hash.h"
+#include "base/json/document.h"
+#include "base/json/write.h"
+#include "base/strings.h"
+
+namespace kollect::fleet {
+
+using base::json::Array;
+using base::json::Object;
+using base::json::Value;
+
+namespace {
+
+constexpr std::size_t kMaxBody = 2U << 20U;
+constexpr std::string_view kFluxPath = "/api/v2/flux/clusters";
+
+http::Answer refused(const Problem& problem) {
+  Object body;
+  body.set("error", problem.code);
+  body.set("message", problem.message);
+  return http::Answer::json(problem.status, base::json::compact(Value(std::move(body))));
+}
+
+http::Answer refused(int status, const char* code, std::string message) {
+  return refused(Problem{.status = status, .code = code, .message = std::move(message)});
+}
+
+http::Answer no_route() {
+  return refused(404, "not_found", "there is no such path");
+}
+
+http::Answer not_allowed(const std::string& allow) {
+  http::Answer answer = refused(405, "method_not_allowed", "this method is not for this path");
+  if (!allow.empty()) answer.headers.emplace_back("Allow", allow);
+  return answer;
+}
+
+/// Members of the query by name; a name twice counts as wrong where it matters.
+Outcome<std::optional<std::uint64_t>> number_in(
+    const std::multimap<std::string, std::string>& parameters, const std::string& name) {
+  const auto [first, last] = parameters.equal_range(name);
+  if (first == last) return std::optional<std::uint64_t>();
+  if (std::next(first) != last) return bad_request(name + ": is there twice");
+  const std::string& text = first->second;
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) {
+    return bad_request(name + ": must be a whole number from 0 on");
+  }
+  return std::optional(value);
+}
+
+bool is_json(std::string_view media) {
+  const std::string type = base::to_lower(base::trim(media.substr(0, media.find(';'))));
+  if (!type.starts_with("application/")) return false;
+  const std::string_view rest = std::string_view(type).substr(12);
+  return rest == "json" || (rest.ends_with("+json") && rest.size() > 5);
+}
+
+Outcome<Value> body_of(const http::ServerRequest& request) {
+  if (!is_json(request.header("content-type").value_or(""))) {
+    return problem(415, "validation_error", "Content-Type must be application/json");
+  }
+  if (request.body.size() > kMaxBody) {
+    return problem(
+        413, "payload_too_large",
+        fmt::format("a body has at most {} bytes, not {}", kMaxBody, request.body.size()));
+  }
+  const auto document = base::json::Document::parse_borrowed(request.body);
+  if (!document) return bad_request("the body is no JSON: " + document.error().message);
+  if (has_repeated_members(document->root())) return bad_shape("the body has a member twice");
+  return base::json::to_value(document->root());
+}
+
+std::string etag_of(std::uint64_t version) {
+  return fmt::format("\"{}\"", version);
+}
+
+http::Answer shown_record(Family family, const Record& record) {
+  http::Answer answer = http::Answer::json(200, base::json::compact(shown(family, record.data)));
+  answer.headers.emplace_back("ETag", etag_of(record.version));
+  return answer;
+}
+
+/// The entity tags of If-Match and If-None-Match (RFC 9110 13.1).
+std::vector<std::string> tags_of(std::string_view header) {
+  std::vector<std::string> tags;
+  for (const std::string_view part : base::split(header, ',')) {
+    std::string_view tag = base::trim(part);
+    if (tag.starts_with("W/")) tag.remove_prefix(2);
+    if (!tag.empty()) tags.emplace_back(tag);
+  }
+  return tags;
+}
+
+}  // namespace
+
+/// A request with its path taken apart.
+struct Api::Call {
+  const http::ServerRequest& request;
+  std::string method;  ///< HEAD counts as GET
+  std::vector<std::string> segments;
+  Actor actor;
+  Family family = Family::kCluster;
+  std::string id = {};
+
+  [[nodiscard]] bool reads() const { return method == "GET" || method == "OPTIONS"; }
+  /// The version of If-Match; none: any.
+  [[nodiscard]] Outcome<std::optional<std::uint64_t>> expected() const {
+    const auto header = request.header("if-match");
+    if (!header || base::trim(*header) == "*") return std::optional<std::uint64_t>();
+    const auto tags = tags_of(*header);
+    std::uint64_t version = 0;
+    if (tags.size() == 1 && tags[0].size() > 2) {
+      const std::string_view text = std::string_view(tags[0]).substr(1, tags[0].size() - 2);
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+      if (error == std::errc() && end == text.data() + text.size()) return std::optional(version);
+    }
+    return bad_request("If-Match: must be the ETag of the record");
+  }
+};
+
+http::Answer Api::answer(const http::ServerRequest& request) {
+  const std::string& path = request.path;
+  const bool head = request.method == "HEAD";
+  Call call{
+      .request = request, .method = head ? "GET" : request.method, .segments = {}, .actor = {}};
+  if (path == "/health" || path == "/ready" || path == "/openapi.yaml") {
+    if (call.method != "GET") return not_allowed("GET,HEAD");
+    if (path != "/openapi.yaml") return http::Answer::json(200, R"({"status":"ok"})");
+    http::Answer answer = http::Answer::text(200, options_.open_api);
+    for (auto& [name, value] : answer.headers) {
+      if (base::to_lower(name) == "content-type") value = "application/yaml";
+    }
+    return answer;
+  }
+  if (!options_.crud && !call.reads()) {
+    return not_allowed(path.starts_with(kFluxPath) ? "GET,HEAD" : "");
+  }
+  const auto owner = tokens_.owner(request, call.reads() ? Right::kRead : Right::kWrite);
+  if (!owner) {
+    http::Answer answer = refused(401, "unauthorized", "a valid token is needed");
+    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return answer;
+  }
+  const std::string_view below = std::string_view(path).substr(path.starts_with('/') ? 1 : 0);
+  for (const std::string_view part : base::split(below, '/')) {
+    auto decoded = base::percent_decode(part);
+    if (!decoded || !base::is_valid_utf8(*decoded)) {
+      return refused(bad_request("the path cannot be read").error());
+    }
+    call.segments.push_back(*std::move(decoded));
+  }
+  call.actor = {.name = *owner,
+                .request_id = fmt::format("{}", ++requests_),
+                .source = request.peer,
+                .method = request.method,
+                .path = path};
+  return serve(call);
+}
+
+http::Answer Api::serve(const Call& call) {
+  if (call.request.path == kFluxPath ||
+      call.request.path.starts_with(std::string(kFluxPath) + "/")) {
+    return flux(call);
+  }
+  if (!options_.crud) return no_route();
+  return crud(call);
+}
+
+http::Answer Api::flux(const Call& call) {
+  constexpr std::size_t kListDepth = 4;
+  constexpr std::size_t kClusterDepth = 6;
+  std::optional<Route> route;
+  std::string dns;
+  if (call.segments.size() == kListDepth) route = Route::kClusters;
+  if (call.segments.size() == kClusterDepth) {
+    dns = call.segments[kListDepth];
+    const std::string& what = call.segments[kListDepth + 1];
+    if (what == "platform-components") route = Route::kComponents;
+    if (what == "namespaces") route = Route::kNamespaces;
+    if (what == "rolebindings") route = Route::kRoleBindings;
+  }
+  if (!route) return no_route();
+  if (call.method != "GET") return not_allowed("GET,HEAD");
+  const auto ready = fleet_.answer(*route, dns);
+  if (!ready) return refused(ready.error());
+  const auto known = tags_of(call.request.header("if-none-match").value_or(""));
+  const bool unchanged = std::ranges::find(known, (*ready)->etag) != known.end();
+  http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
+  answer.headers.emplace_back("ETag", (*ready)->etag);
+  return answer;
+}
+
+http::Answer Api::crud(const Call& call) {
+  std::optional<Family> family;
+  for (const Family one : kAllFamilies) {
+    if (!call.segments.empty() && call.segments[0] == collection_of(one)) family = one;
+  }
+  if (!family || call.segments.size() > 2 ||
+      (call.segments.size() == 2 && call.segments[1].empty())) {
+    return no_route();
+  }
+  Call known = call;
+  known.family = *family;
+  if (call.segments.size() == 2) known.id = call.segments[1];
+  auto outcome = call.segments.size() == 1 ? collection(known) : item(known);
+  return outcome ? *std::move(outcome) : refused(outcome.error());
+}
+
+Outcome<http::Answer> Api::collection(const Call& call) {
+  if (call.method == "POST") {
+    FLEET_ASSIGN(const Value body, body_of(call.request));
+    FLEET_ASSIGN(const Record record, fleet_.create_record(call.family, body, call.actor));
+    tell(call, record);
+    return shown_record(call.family, record);
+  }
+  if (call.method != "GET") return not_allowed("GET,HEAD,POST");
+  const auto parameters = call.request.parameters();
+  ListQuery query;
+  FLEET_ASSIGN(const auto offset, number_in(parameters, "offset"));
+  FLEET_ASSIGN(query.limit, number_in(parameters, "limit"));
+  query.offset = offset.value_or(0);
+  const auto filter = [&](const char* key) {
+    if (const auto found = parameters.find(key); found != parameters.end()) {
+      query.equal[key] = found->second;
+    }
+  };
+  if (call.family == Family::kCluster) {
+    filter("cluster_dns");
+    filter("environment");
+  }
+  if (call.family == Family::kComponent) filter("component_version");
+  std::string out = "[";
+  for (const Value& record : fleet_.list(call.family, query)) {
+    if (out.size() > 1) out += ',';
+    base::json::append_compact(out, record);
+  }
+  return http::Answer::json(200, out + "]");
+}
+
+Outcome<http::Answer> Api::item(const Call& call) {
+  if (call.method == "GET") {
+    FLEET_ASSIGN(const Record record, fleet_.get(call.family, call.id));
+    http::Answer answer = shown_record(call.family, record);
+    const auto known = tags_of(call.request.header("if-none-match").value_or(""));
+    if (std::ranges::find(known, etag_of(record.version)) != known.end()) {
+      answer.status = 304;
+      answer.body.clear();
+    }
+    return answer;
+  }
+  FLEET_ASSIGN(const auto expected, call.expected());
+  if (call.method == "PUT" || call.method == "PATCH") {
+    FLEET_ASSIGN(const Value body, body_of(call.request));
+    FLEET_ASSIGN(const Record record,
+                 call.method == "PUT"
+                     ? fleet_.update(call.family, call.id, body, expected, call.actor)
+                     : fleet_.merge(call.family, call.id, body, expected, call.actor));
+    tell(call, record);
+    return shown_record(call.family, record);
+  }
+  if (call.method == "DELETE") {
+    const auto parameters = call.request.parameters();
+    const auto force = parameters.find("force");
+    FLEET_ASSIGN(
+        const Record record,
+        fleet_.remove(call.family, call.id, force != parameters.end() && force->second == "true",
+                      expected, call.actor));
+    tell(call, record);
+    return http::Answer::json(200, base::json::compact(shown(call.family, record.data)));
+  }
+  return not_allowed("GET,HEAD,PUT,PATCH,DELETE");
+}
+
+void Api::tell(const Call& call, const Record& record) const {
+  if (log_ == nullptr) return;
+  log_->info("changed", {{"actor", call.actor.name},
+                         {"method", call.request.method},
+                         {"family", std::string(collection_of(call.family))},
+                         {"id", std::string(record.data.text("id"))},
+                         {"version", std::to_string(record.version)},
+                         {"source", call.actor.source}});
+}
+
+}  // namespace kollect::fleet

@@ -1,0 +1,179 @@
+#include "fleet/command.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/files.h"
+#include "base/log.h"
+#include "base/strings.h"
+#include "cli/flags.h"
+#include "fleet/api.h"
+#include "fleet/seed.h"
+#include "fleet/sqlite_keeper.h"
+
+namespace kollect::fleet {
+namespace {
+
+constexpr auto kDrain = std::chrono::seconds(10);
+constexpr std::uint64_t kMaxBody = 4U << 20U;
+
+constexpr const char* kOpenApi =
+    "openapi: 3.0.3\n"
+    "info: {title: Fleet API, version: \"2.0\"}\n"
+    "paths: {}\n";
+
+/// The settings of spec fleet-api 8.
+struct Settings {
+  bool crud = false;
+  bool memory = false;
+  std::string database = "sqlite://data/flux-resourceset.db?mode=rwc";
+  std::string seed = "data/seed.json";
+  std::string open_api;
+  std::string address = "0.0.0.0";
+  std::uint16_t port = 8080;
+  base::Secret read_token;
+  base::Secret write_token;
+  base::LogLevel log_level = base::LogLevel::kInfo;
+};
+
+std::string variable(const cli::Invocation& invocation, const char* name, std::string otherwise) {
+  const auto found = invocation.env.find(name);
+  return found == invocation.env.end() ? std::move(otherwise) : found->second;
+}
+
+std::string plain(const std::string& text) {
+  return base::to_lower(base::trim(text));
+}
+
+base::Result<> read_address(const std::string& text, Settings& settings) {
+  const std::size_t colon = text.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), settings.port);
+  if (port.empty() || error != std::errc() || end != port.data() + port.size()) {
+    return base::configuration(fmt::format("LISTEN_ADDR {}: must be ADDRESS:PORT", text));
+  }
+  settings.address = text.substr(0, colon);
+  if (settings.address.starts_with('[') && settings.address.ends_with(']')) {
+    settings.address = settings.address.substr(1, settings.address.size() - 2);
+  }
+  return {};
+}
+
+base::Result<Settings> read_settings(const cli::Invocation& invocation) {
+  Settings settings;
+  const std::string mode = plain(variable(invocation, "API_MODE", "read-only"));
+  if (mode != "crud" && mode != "read-only" && mode != "readonly" && mode != "read_only") {
+    return base::configuration(fmt::format("API_MODE {}: must be read-only or crud", mode));
+  }
+  settings.crud = mode == "crud";
+  const std::string store = plain(variable(invocation, "STORE_BACKEND", "sqlite"));
+  settings.memory = store == "memory" || store == "in-memory" || store == "in_memory";
+  if (!settings.memory && store != "sqlite") {
+    return base::configuration(fmt::format("STORE_BACKEND {}: must be sqlite or memory", store));
+  }
+  settings.database = variable(invocation, "DATABASE_URL", settings.database);
+  settings.seed = variable(invocation, "SEED_FILE", settings.seed);
+  const auto token = invocation.env.find("AUTH_TOKEN");
+  if (token == invocation.env.end()) {
+    return base::configuration("AUTH_TOKEN must be set: the token that readers send");
+  }
+  settings.read_token = base::Secret(token->second);
+  settings.write_token = base::Secret(variable(invocation, "CRUD_AUTH_TOKEN", token->second));
+  KL_TRY(read_address(variable(invocation, "LISTEN_ADDR", "0.0.0.0:8080"), settings));
+  settings.open_api = kOpenApi;
+  if (const auto file = invocation.env.find("OPENAPI_FILE"); file != invocation.env.end()) {
+    auto text = base::read_file(file->second);
+    if (!text) return text.error().with_prefix("OPENAPI_FILE");
+    settings.open_api = *std::move(text);
+  }
+  KL_ASSIGN(settings.log_level, base::parse_log_level(variable(invocation, "LOG_LEVEL", "info")));
+  return settings;
+}
+
+struct Store {
+  std::unique_ptr<Keeper> keeper;
+  Content content;
+};
+
+base::Result<Store> open_store(const Settings& settings, const base::Logger& log) {
+  Store store;
+  if (settings.memory) {
+    KL_ASSIGN(store.content, read_seed(settings.seed));
+    store.keeper = std::make_unique<SeedKeeper>(settings.seed, store.content);
+    return store;
+  }
+  KL_ASSIGN(const SqliteUrl url, parse_sqlite_url(settings.database));
+  KL_ASSIGN(auto keeper, SqliteKeeper::open(url.file, url.create));
+  KL_ASSIGN(const bool fresh, keeper->is_new());
+  if (fresh) {
+    KL_ASSIGN(const Content seed, read_seed(settings.seed));
+    KL_TRY(keeper->seed(seed));
+  }
+  KL_ASSIGN(store.content, keeper->load(&log));
+  store.keeper = std::move(keeper);
+  return store;
+}
+
+base::Result<> serve(const cli::Invocation& invocation, const Settings& settings,
+                     const base::Logger& log) {
+  KL_ASSIGN(Store store, open_store(settings, log));
+  KL_ASSIGN(const auto fleet,
+            Fleet::create(std::move(store.content), store.keeper.get(), *invocation.clock));
+  Tokens tokens;
+  tokens.add("reader", Right::kRead, settings.read_token);
+  if (settings.crud) tokens.add("writer", Right::kWrite, settings.write_token);
+  Api api(*fleet, std::move(tokens), {.crud = settings.crud, .open_api = settings.open_api}, &log);
+  http::ServerOptions options;
+  options.address = settings.address;
+  options.port = settings.port;
+  options.max_body_bytes = kMaxBody;
+  KL_ASSIGN(const auto server, http::Server::start(
+                                   std::move(options),
+                                   [&api](const std::shared_ptr<const http::ServerRequest>& request,
+                                          http::Reply reply) { reply.send(api.answer(*request)); },
+                                   &log));
+  log.info("fleet API is up", {{"mode", settings.crud ? "crud" : "read-only"},
+                               {"address", settings.address},
+                               {"port", std::to_string(server->port())},
+                               {"clusters", std::to_string(fleet->count(Family::kCluster))}});
+  invocation.context().sleep(base::Duration::max());
+  server->stop(kDrain);
+  return {};
+}
+
+int run_serve(const cli::Invocation& invocation, const std::vector<std::string>& args) {
+  CLI::App app(
+      "Serves the desired state of a fleet: which components, namespaces and role bindings each "
+      "cluster should have.\nSettings are environment variables: AUTH_TOKEN (required), "
+      "CRUD_AUTH_TOKEN, API_MODE (read-only, crud), STORE_BACKEND (sqlite, memory), DATABASE_URL, "
+      "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, LOG_LEVEL.",
+      "fleet serve");
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
+  const auto settings = read_settings(invocation);
+  const base::Logger log(
+      {.level = settings ? settings->log_level : base::LogLevel::kInfo,
+       .format = invocation.err_is_terminal ? base::LogFormat::kText : base::LogFormat::kJson,
+       .out = invocation.err},
+      *invocation.clock);
+  const auto served =
+      settings ? serve(invocation, *settings, log) : base::Result<>(settings.error());
+  if (served) return cli::kExitOk;
+  fmt::print(invocation.err, "{} fleet serve: {}\n", invocation.program, served.error().message);
+  return cli::kExitFailed;
+}
+
+}  // namespace
+
+int run_fleet_command(const cli::Invocation& invocation, const std::vector<std::string>& args) {
+  if (!args.empty() && args[0] == "serve") {
+    return run_serve(invocation, {args.begin() + 1, args.end()});
+  }
+  const bool help = !args.empty() && (args[0] == "help" || args[0] == "--help" || args[0] == "-h");
+  fmt::print(help ? invocation.out : invocation.err,
+             "{} fleet serve: serves the desired state of a fleet; see {} fleet serve --help\n",
+             invocation.program, invocation.program);
+  return help ? cli::kExitOk : cli::kExitFailed;
+}
+
+}  // namespace kollect::fleet

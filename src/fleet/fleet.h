@@ -1,0 +1,147 @@
+// The desired state of a fleet in memory: records, the rules of their changes, and the answers for
+// polls, each assembled once and then served as ready bytes (spec: fleet-api 5 to 7).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/json/value.h"
+#include "fleet/model.h"
+#include "fleet/problem.h"
+
+namespace kollect::fleet {
+
+/// What a cluster polls, and the list of all clusters.
+enum class Route : std::uint8_t { kComponents, kNamespaces, kRoleBindings, kClusters };
+inline constexpr std::size_t kRoutes = 4;
+
+/// Bytes of an answer. Immutable, shared.
+struct Ready {
+  std::string body;
+  std::string etag;  ///< with its quotes; of the body
+};
+using ReadyPtr = std::shared_ptr<const Ready>;
+
+struct Record {
+  base::json::Value data;
+  std::uint64_t version = 1;  ///< counts the changes of this record
+};
+
+/// A cluster that was deleted on purpose: its polls are answered with nothing (spec:
+/// fleet-api 7.1).
+struct Tombstone {
+  std::string dns;
+  std::string cluster;
+  std::string actor;
+  base::WallTime at;
+};
+
+/// Who asks for a change; for the audit trail.
+struct Actor {
+  std::string name;
+  std::string request_id;
+  std::string source;  ///< address
+  std::string method;
+  std::string path;
+};
+
+/// One accepted change.
+struct Change {
+  Family family = Family::kCluster;
+  std::string id = {};
+  std::optional<base::json::Value> before = {};  ///< none: created
+  std::optional<base::json::Value> after = {};   ///< none: deleted
+  std::uint64_t version = 1;
+  base::WallTime at = {};
+  Actor actor = {};
+  std::optional<Tombstone> buried = {};       ///< with the deletion of a cluster
+  std::optional<std::string> unearthed = {};  ///< DNS name that is alive again
+};
+
+/// Where changes are kept. Called one at a time, before a change is visible.
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+  /// All of it or nothing. Error: the change is refused and nothing has changed.
+  virtual base::Result<> keep(const Change& change) = 0;
+};
+
+/// What a fleet begins with.
+struct Content {
+  std::array<std::map<std::string, Record>, kFamilies> records;
+  std::vector<Tombstone> tombstones;
+};
+
+/// Filters of a list; an absent one takes everything.
+struct ListQuery {
+  std::map<std::string, std::string> equal;  ///< member: text
+  std::uint64_t offset = 0;
+  std::optional<std::uint64_t> limit = {};
+};
+
+/// Thread-safe. Reads do not wait for each other.
+class Fleet {
+ public:
+  /// `keeper` (may be null: nothing is kept) and `clock` must outlive it. Error (configuration):
+  /// two clusters have one DNS name.
+  static base::Result<std::unique_ptr<Fleet>> create(Content content, Keeper* keeper,
+                                                     const base::Clock& clock);
+
+  /// Of a live cluster its inputs, of a deleted one none; 404 for a name never known. `dns` is of
+  /// no interest for kClusters.
+  Outcome<ReadyPtr> answer(Route route, const std::string& dns) const;
+
+  Outcome<Record> get(Family family, const std::string& id) const;
+  /// Sorted by id.
+  [[nodiscard]] std::vector<base::json::Value> list(Family family, const ListQuery& query) const;
+  [[nodiscard]] std::vector<Tombstone> tombstones() const;
+  [[nodiscard]] std::size_t count(Family family) const;
+
+  Outcome<Record> create_record(Family family, const base::json::Value& body, const Actor& actor);
+  /// As PUT: members that are given replace those that are there. `if_match`: the version that the
+  /// record must have, else 412.
+  Outcome<Record> update(Family family, const std::string& id, const base::json::Value& body,
+                         std::optional<std::uint64_t> if_match, const Actor& actor);
+  /// As PATCH: references merge by id, maps by key, null clears.
+  Outcome<Record> merge(Family family, const std::string& id, const base::json::Value& body,
+                        std::optional<std::uint64_t> if_match, const Actor& actor);
+  /// `force`: a definition that clusters refer to goes all the same.
+  Outcome<Record> remove(Family family, const std::string& id, bool force,
+                         std::optional<std::uint64_t> if_match, const Actor& actor);
+
+ private:
+  using Records = std::map<std::string, Record>;
+
+  Fleet(Keeper* keeper, const base::Clock& clock) : keeper_(keeper), clock_(clock) {}
+  [[nodiscard]] const Records& of(Family family) const {
+    return records_[static_cast<std::size_t>(family)];
+  }
+  [[nodiscard]] std::string assemble(Route route, const base::json::Value* cluster) const;
+  Outcome<> check_references(const base::json::Value& before, const base::json::Value& after) const;
+  Outcome<> check_name(const std::string& id, const base::json::Value& after) const;
+  [[nodiscard]] std::vector<std::string> users_of(Family family, const std::string& id) const;
+  Outcome<Record> replace(Family family, const std::string& id, base::json::Value after,
+                          const Actor& actor);
+  Outcome<> commit(Change change);
+  void forget_answers(const Change& change);
+
+  Keeper* keeper_;
+  const base::Clock& clock_;
+  mutable std::shared_mutex mutex_;
+  std::array<Records, kFamilies> records_;
+  std::unordered_map<std::string, std::string> by_dns_;  ///< cluster id
+  std::map<std::string, Tombstone> tombstones_;          ///< by DNS name
+  std::uint64_t changes_ = 0;
+  mutable std::array<std::unordered_map<std::string, ReadyPtr>, kRoutes> answers_;
+};
+
+}  // namespace kollect::fleet

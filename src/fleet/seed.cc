@@ -1,0 +1,120 @@
+#include "fleet/seed.h"
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/json/document.h"
+#include "base/json/write.h"
+
+namespace kollect::fleet {
+
+using base::json::Array;
+using base::json::Object;
+using base::json::Value;
+
+Value to_value(const Tombstone& tombstone) {
+  Object out;
+  out.set("cluster_dns", tombstone.dns);
+  out.set("cluster", tombstone.cluster);
+  out.set("deleted_at", base::format_rfc3339_seconds(tombstone.at));
+  out.set("deleted_by", tombstone.actor);
+  return out;
+}
+
+base::Result<Tombstone> tombstone_from(const Value& value) {
+  const auto at = base::parse_rfc3339(value.text("deleted_at"));
+  if (!at || value.text("cluster_dns").empty()) {
+    return base::configuration("a tombstone needs cluster_dns and deleted_at");
+  }
+  return Tombstone{.dns = std::string(value.text("cluster_dns")),
+                   .cluster = std::string(value.text("cluster")),
+                   .actor = std::string(value.text("deleted_by")),
+                   .at = *at};
+}
+
+base::Result<Content> parse_seed(const std::string& text) {
+  const auto document = base::json::Document::parse_borrowed(text);
+  if (!document) return document.error();
+  const Value seed = base::json::to_value(document->root());
+  if (!seed.is_object()) return base::configuration("must be an object");
+  Content content;
+  for (const Family family : kAllFamilies) {
+    const std::string key(collection_of(family));
+    const Value* list = seed.find(key);
+    const bool required = family == Family::kCluster || family == Family::kComponent;
+    if (list == nullptr || list->is_null()) {
+      if (required) return base::configuration(key + ": is missing");
+      continue;
+    }
+    if (!list->is_array()) return base::configuration(key + ": must be a list");
+    for (const Value& one : list->as_array()) {
+      KL_ASSIGN(Value record, from_storage(family, one));
+      const std::string id(record.text("id"));
+      content.records.at(static_cast<std::size_t>(family))
+          .insert_or_assign(id, Record{.data = std::move(record), .version = 1});
+    }
+  }
+  const Value* buried = seed.find("tombstones");
+  if (buried == nullptr || !buried->is_array()) return content;
+  for (const Value& one : buried->as_array()) {
+    KL_ASSIGN(auto tombstone, tombstone_from(one));
+    content.tombstones.push_back(std::move(tombstone));
+  }
+  return content;
+}
+
+base::Result<Content> read_seed(const std::filesystem::path& file) {
+  KL_ASSIGN(const std::string text, base::read_file(file));
+  auto content = parse_seed(text);
+  if (!content) return content.error().with_prefix("seed " + file.string());
+  return content;
+}
+
+SeedKeeper::SeedKeeper(std::filesystem::path file, const Content& content)
+    : file_(std::move(file)) {
+  for (const Family family : kAllFamilies) {
+    const auto index = static_cast<std::size_t>(family);
+    for (const auto& [id, record] : content.records.at(index)) {
+      records_.at(index).emplace(id, to_storage(family, record.data));
+    }
+  }
+  for (const Tombstone& tombstone : content.tombstones) {
+    tombstones_.emplace(tombstone.dns, tombstone);
+  }
+}
+
+base::Result<> SeedKeeper::write() const {
+  Object seed;
+  for (const Family family : kAllFamilies) {
+    Array list;
+    for (const auto& [id, record] : records_.at(static_cast<std::size_t>(family))) {
+      list.push_back(record);
+    }
+    seed.set(std::string(collection_of(family)), std::move(list));
+  }
+  Array buried;
+  for (const auto& [dns, tombstone] : tombstones_) buried.push_back(to_value(tombstone));
+  if (!buried.empty()) seed.set("tombstones", std::move(buried));
+  return base::write_file_atomic(file_, base::json::pretty(Value(std::move(seed))), 0644);
+}
+
+base::Result<> SeedKeeper::keep(const Change& change) {
+  auto& records = records_.at(static_cast<std::size_t>(change.family));
+  const auto records_before = records;
+  const auto tombstones_before = tombstones_;
+  if (change.after) {
+    records.insert_or_assign(change.id, to_storage(change.family, *change.after));
+  } else {
+    records.erase(change.id);
+  }
+  if (change.unearthed) tombstones_.erase(*change.unearthed);
+  if (change.buried) tombstones_.insert_or_assign(change.buried->dns, *change.buried);
+  auto written = write();
+  if (!written) {
+    records = records_before;
+    tombstones_ = tombstones_before;
+  }
+  return written;
+}
+
+}  // namespace kollect::fleet

@@ -1,0 +1,37 @@
+// Seed files (spec: fleet-api 9) and the store in memory, whose seed file keeps its changes (10.2).
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "fleet/fleet.h"
+
+namespace kollect::fleet {
+
+/// A seed file. Of two records with one id the last counts. Errors (configuration): unreadable, or
+/// of the wrong shape: names the record.
+base::Result<Content> read_seed(const std::filesystem::path& file);
+base::Result<Content> parse_seed(const std::string& text);
+
+/// Writes the whole file anew with every change, beside it and then over it. What a cluster's
+/// deletion must remember stands in it as "tombstones".
+class SeedKeeper final : public Keeper {
+ public:
+  SeedKeeper(std::filesystem::path file, const Content& content);
+  base::Result<> keep(const Change& change) override;
+
+ private:
+  base::Result<> write() const;
+
+  std::filesystem::path file_;
+  std::array<std::map<std::string, base::json::Value>, kFamilies> records_;  ///< as stored
+  std::map<std::string, Tombstone> tombstones_;
+};
+
+/// {"cluster_dns", "cluster", "deleted_at", "deleted_by"}, and back.
+base::json::Value to_value(const Tombstone& tombstone);
+base::Result<Tombstone> tombstone_from(const base::json::Value& value);
+
+}  // namespace kollect::fleet

@@ -1,0 +1,216 @@
+#include "fleet/sqlite_keeper.h"
+
+#include <fmt/format.h>
+
+#include "base/json/document.h"
+#include "base/json/write.h"
+#include "base/strings.h"
+#include "fleet/seed.h"
+
+namespace kollect::fleet {
+
+using base::json::Value;
+
+namespace {
+
+constexpr auto kBusy = std::chrono::seconds(5);
+
+constexpr std::string_view kSchema = R"sql(
+CREATE TABLE IF NOT EXISTS clusters (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS components (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS namespaces (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS rolebindings (id TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS fleet_versions (
+  family TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, PRIMARY KEY (family, id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS fleet_tombstones (cluster_dns TEXT PRIMARY KEY, data TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS fleet_audit (
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL, request_id TEXT NOT NULL,
+  source TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, family TEXT NOT NULL, id TEXT NOT NULL,
+  before TEXT, after TEXT, version INTEGER NOT NULL
+);
+CREATE INDEX IF NOT EXISTS fleet_audit_of ON fleet_audit (family, id);
+CREATE TABLE IF NOT EXISTS fleet_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+)sql";
+
+std::string table_of(Family family) {
+  return family == Family::kComponent ? "components" : std::string(collection_of(family));
+}
+
+}  // namespace
+
+base::Result<SqliteUrl> parse_sqlite_url(const std::string& url) {
+  constexpr std::string_view kScheme = "sqlite://";
+  if (!url.starts_with(kScheme)) {
+    return base::configuration(
+        "DATABASE_URL: must be sqlite://relative/path or sqlite:///absolute/path");
+  }
+  const std::string_view rest = std::string_view(url).substr(kScheme.size());
+  const std::size_t mark = rest.find('?');
+  SqliteUrl out{.file = std::string(rest.substr(0, mark))};
+  if (out.file.empty()) return base::configuration("DATABASE_URL: names no file");
+  if (mark != std::string_view::npos) {
+    for (const std::string_view part : base::split(rest.substr(mark + 1), '&')) {
+      if (part == "mode=rwc") out.create = true;
+    }
+  }
+  return out;
+}
+
+base::Result<std::unique_ptr<SqliteKeeper>> SqliteKeeper::open(const std::filesystem::path& file,
+                                                               bool create) {
+  std::error_code error;
+  if (!create && !std::filesystem::exists(file, error)) {
+    return base::not_found(
+        fmt::format("there is no file {}; mode=rwc in DATABASE_URL makes it", file.string()));
+  }
+  KL_ASSIGN(auto database, dbfile::Database::open(file, dbfile::Database::Mode::kReadWrite, kBusy));
+  KL_TRY(database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
+  auto keeper = std::unique_ptr<SqliteKeeper>(new SqliteKeeper(std::move(database)));
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(keeper->database_, dbfile::Transaction::Mode::kWrite));
+  KL_TRY(keeper->database_.execute(kSchema));
+  KL_TRY(transaction.commit());
+  return keeper;
+}
+
+base::Result<bool> SqliteKeeper::is_new() {
+  KL_ASSIGN(auto statement,
+            database_.prepare("SELECT (SELECT count(*) FROM fleet_meta WHERE key = 'seeded') + "
+                              "(SELECT count(*) FROM clusters)"));
+  KL_ASSIGN(const bool row, statement.step());
+  return row && statement.integer(0) == 0;
+}
+
+base::Result<> SqliteKeeper::seed(const Content& content) {
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kWrite));
+  for (const Family family : kAllFamilies) {
+    KL_ASSIGN(auto insert,
+              database_.prepare(fmt::format("INSERT OR IGNORE INTO {} (id, data) VALUES (?, ?)",
+                                            table_of(family))));
+    for (const auto& [id, record] : content.records.at(static_cast<std::size_t>(family))) {
+      const std::string text = base::json::compact(to_storage(family, record.data));
+      insert.bind(1, id).bind(2, text);
+      KL_TRY(insert.run());
+    }
+  }
+  KL_TRY(database_.execute("INSERT OR REPLACE INTO fleet_meta VALUES ('seeded', 'yes')"));
+  return transaction.commit();
+}
+
+base::Result<Content> SqliteKeeper::load(const base::Logger* log) {
+  Content content;
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kRead));
+  for (const Family family : kAllFamilies) {
+    KL_ASSIGN(auto rows, database_.prepare(fmt::format(
+                             "SELECT t.id, t.data, coalesce(v.version, 1) FROM {} t LEFT JOIN "
+                             "fleet_versions v ON v.family = ? AND v.id = t.id",
+                             table_of(family))));
+    rows.bind(1, collection_of(family));
+    while (true) {
+      KL_ASSIGN(const bool row, rows.step());
+      if (!row) break;
+      const std::string id(rows.text(0));
+      const auto document = base::json::Document::parse(rows.text(1));
+      auto record = document ? from_storage(family, base::json::to_value(document->root()))
+                             : base::Result<Value>(document.error());
+      if (!record) {
+        if (log != nullptr) {
+          log->error("a record cannot be read and is left out",
+                     {{"family", std::string(collection_of(family))},
+                      {"id", id},
+                      {"error", record.error().message}});
+        }
+        continue;
+      }
+      content.records.at(static_cast<std::size_t>(family))
+          .insert_or_assign(id, Record{.data = *std::move(record),
+                                       .version = static_cast<std::uint64_t>(rows.integer(2))});
+    }
+  }
+  KL_ASSIGN(auto rows, database_.prepare("SELECT data FROM fleet_tombstones"));
+  while (true) {
+    KL_ASSIGN(const bool row, rows.step());
+    if (!row) break;
+    const auto document = base::json::Document::parse(rows.text(0));
+    if (!document) continue;
+    if (auto one = tombstone_from(base::json::to_value(document->root()))) {
+      content.tombstones.push_back(*std::move(one));
+    }
+  }
+  KL_TRY(transaction.commit());
+  return content;
+}
+
+base::Result<> SqliteKeeper::write_record(Family family, const std::string& id, const Value* record,
+                                          std::uint64_t version) {
+  const std::string table = table_of(family);
+  if (record == nullptr) {
+    KL_ASSIGN(auto remove, database_.prepare(fmt::format("DELETE FROM {} WHERE id = ?", table)));
+    remove.bind(1, id);
+    KL_TRY(remove.run());
+    KL_ASSIGN(auto forget,
+              database_.prepare("DELETE FROM fleet_versions WHERE family = ? AND id = ?"));
+    forget.bind(1, collection_of(family)).bind(2, id);
+    return forget.run();
+  }
+  const std::string text = base::json::compact(to_storage(family, *record));
+  KL_ASSIGN(auto put, database_.prepare(fmt::format(
+                          "INSERT INTO {} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET "
+                          "data = excluded.data",
+                          table)));
+  put.bind(1, id).bind(2, text);
+  KL_TRY(put.run());
+  KL_ASSIGN(auto count,
+            database_.prepare("INSERT OR REPLACE INTO fleet_versions (family, id, version) "
+                              "VALUES (?, ?, ?)"));
+  count.bind(1, collection_of(family)).bind(2, id).bind(3, static_cast<std::int64_t>(version));
+  return count.run();
+}
+
+base::Result<> SqliteKeeper::write_tombstone(const Change& change) {
+  if (change.unearthed) {
+    KL_ASSIGN(auto remove, database_.prepare("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
+    remove.bind(1, *change.unearthed);
+    KL_TRY(remove.run());
+  }
+  if (!change.buried) return {};
+  const std::string text = base::json::compact(to_value(*change.buried));
+  KL_ASSIGN(auto put,
+            database_.prepare("INSERT OR REPLACE INTO fleet_tombstones (cluster_dns, data) "
+                              "VALUES (?, ?)"));
+  put.bind(1, change.buried->dns).bind(2, text);
+  return put.run();
+}
+
+base::Result<> SqliteKeeper::write_audit(const Change& change) {
+  KL_ASSIGN(auto put, database_.prepare(
+                          "INSERT INTO fleet_audit (at, actor, request_id, source, method, path, "
+                          "family, id, before, after, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                          "?, ?)"));
+  const std::string at = base::format_rfc3339(change.at);
+  put.bind(1, at).bind(2, change.actor.name).bind(3, change.actor.request_id);
+  put.bind(4, change.actor.source).bind(5, change.actor.method).bind(6, change.actor.path);
+  put.bind(7, collection_of(change.family)).bind(8, change.id);
+  constexpr int kBefore = 9;
+  const std::string before = change.before ? base::json::compact(*change.before) : "";
+  const std::string after = change.after ? base::json::compact(*change.after) : "";
+  if (change.before) put.bind(kBefore, before);
+  if (change.after) put.bind(kBefore + 1, after);
+  put.bind(kBefore + 2, static_cast<std::int64_t>(change.version));
+  return put.run();
+}
+
+base::Result<> SqliteKeeper::keep(const Change& change) {
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kWrite));
+  KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
+                      change.version));
+  KL_TRY(write_tombstone(change));
+  KL_TRY(write_audit(change));
+  return transaction.commit();
+}
+
+}  // namespace kollect::fleet

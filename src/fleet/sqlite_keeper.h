@@ -1,0 +1,48 @@
+// A fleet in a file of SQLite (spec: fleet-api 10.1): the four tables of the reference, so that its
+// files can be taken over, and tables of ours for versions, tombstones and the audit trail.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "dbfile/database.h"
+#include "fleet/fleet.h"
+
+namespace kollect::fleet {
+
+class SqliteKeeper final : public Keeper {
+ public:
+  /// Opens the file, makes what is missing. `create`: the file too. Errors: as Database::open.
+  static base::Result<std::unique_ptr<SqliteKeeper>> open(const std::filesystem::path& file,
+                                                          bool create);
+  /// True until records were there once: an emptied store is not a new one.
+  base::Result<bool> is_new();
+  /// Fills a new store; records whose id is there already are left alone.
+  base::Result<> seed(const Content& content);
+  /// Records that cannot be read are named in the log (may be null) and left out.
+  base::Result<Content> load(const base::Logger* log);
+
+  /// Record, version, tombstone and audit entry in one transaction.
+  base::Result<> keep(const Change& change) override;
+
+ private:
+  explicit SqliteKeeper(dbfile::Database database) : database_(std::move(database)) {}
+  base::Result<> write_record(Family family, const std::string& id, const base::json::Value* record,
+                              std::uint64_t version);
+  base::Result<> write_tombstone(const Change& change);
+  base::Result<> write_audit(const Change& change);
+
+  dbfile::Database database_;
+};
+
+/// The file of a DATABASE_URL: "sqlite://relative", "sqlite:///absolute", and whether mode=rwc asks
+/// for its creation. Error (configuration).
+struct SqliteUrl {
+  std::filesystem::path file;
+  bool create = false;
+};
+base::Result<SqliteUrl> parse_sqlite_url(const std::string& url);
+
+}  // namespace kollect::fleet

@@ -1,0 +1,306 @@
+#!/usr/bin/env python3
+"""`kollect fleet serve` from outside: the transcripts of the API on every store, and what must outlive a restart."""
+import http.client
+import json
+import pathlib
+import shutil
+import signal
+import sqlite3
+import threading
+
+import harness
+
+CASES = harness.ROOT / "tests/cases/fleet"
+STORES = ("sqlite", "memory")
+READ = {"Authorization": "Bearer read-token"}
+WRITE = {"Authorization": "Bearer write-token", "Content-Type": "application/json"}
+
+
+class Server:
+    def __init__(self, folder, store, seed, **settings):
+        self.folder = pathlib.Path(folder)
+        self.port = harness.free_port()
+        if not (self.folder / "seed.json").exists():
+            shutil.copy(CASES / seed, self.folder / "seed.json")
+        env = {"STORE_BACKEND": store, "DATABASE_URL": f"sqlite://{self.folder}/fleet.db?mode=rwc", "SEED_FILE": str(self.folder / "seed.json"),
+               "LISTEN_ADDR": f"127.0.0.1:{self.port}", "API_MODE": "crud", "AUTH_TOKEN": "read-token", "CRUD_AUTH_TOKEN": "write-token"}
+        env.update(settings)
+        self.process = harness.start("fleet", "serve", env=harness.environment(**{k: v for k, v in env.items() if v is not None}))
+        while True:
+            try:
+                self.ask("GET", "/health")
+                return
+            except OSError:
+                if self.process.poll() is not None:
+                    raise AssertionError(self.process.stderr.read()) from None
+
+    def ask(self, method, path, body=None, headers=None, raw=None):
+        """(status, headers, bytes)"""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        try:
+            data = raw if raw is not None else None if body is None else json.dumps(body).encode()
+            connection.putrequest(method, path, skip_accept_encoding=True)
+            for key, value in (headers or {}).items():
+                connection.putheader(key, value)
+            if data is not None or method in ("POST", "PUT", "PATCH"):
+                connection.putheader("Content-Length", str(len(data or b"")))
+            connection.endheaders()
+            try:
+                connection.send(data or b"")
+            except OSError:
+                pass  # refused before the end of its body
+            response = connection.getresponse()
+            return response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
+        finally:
+            connection.close()
+
+    def read(self, path):
+        status, _, text = self.ask("GET", path, headers=READ)
+        return status, json.loads(text)
+
+    def write(self, method, path, body=None, **headers):
+        status, _, text = self.ask(method, path, body, {**WRITE, **headers})
+        return status, json.loads(text)
+
+    def stop(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        code = self.process.wait(timeout=30)
+        self.process.stdout.close()
+        self.process.stderr.close()
+        return code
+
+
+def differences(want, got, at="$"):
+    if isinstance(want, dict) and "$any" in want:
+        return []
+    if isinstance(want, dict) and "$string" in want:
+        good = isinstance(got, str) and got and all(text in got for text in want["$string"]["mentions"])
+        return [] if good else [f"{at}: must mention {want['$string']['mentions']}, is {got!r}"]
+    if isinstance(want, dict) and isinstance(got, dict):
+        found = [f"{at}.{key}: is there on one side only" for key in want.keys() ^ got.keys()]
+        for key in want.keys() & got.keys():
+            found += differences(want[key], got[key], f"{at}.{key}")
+        return found
+    if isinstance(want, list) and isinstance(got, list) and len(want) == len(got):
+        return [text for i, pair in enumerate(zip(want, got)) for text in differences(*pair, f"{at}[{i}]")]
+    return [] if want == got and isinstance(want, bool) == isinstance(got, bool) else [f"{at}: must be {want!r}, is {got!r}"]
+
+
+class Transcripts(harness.Case):
+    def body_of(self, step):
+        raw = step.get("raw_body")
+        if isinstance(raw, dict):
+            repeat = raw["$repeat"]
+            raw = repeat["prefix"] + repeat["char"] * repeat["count"] + repeat["suffix"]
+        return raw.encode() if raw is not None else None
+
+    def check(self, step, status, headers, text):
+        want = {key: step.get(key) for key in ("expected_status", "expected_headers", "expected_body")}
+        ours = step.get("ours") or {}
+        if ours.get("skip"):
+            return
+        want.update({key: ours[key] for key in want if key in ours})
+        if "expected_body" in ours and "expected_headers" not in ours:
+            want["expected_headers"] = None
+        self.assertEqual(status, want["expected_status"], text[:300])
+        for key, value in (want["expected_headers"] or {}).items():
+            if key == "allow":
+                if status == 405:
+                    self.assertLessEqual({m.strip() for m in value.split(",")}, {m.strip() for m in headers.get("allow", "").split(",")})
+            else:
+                self.assertEqual(headers.get(key, "").split(";")[0].strip().lower(), value.split(";")[0].strip().lower(), key)
+        body = want["expected_body"]
+        if body is None:
+            if step["method"] == "HEAD":
+                self.assertEqual(text, b"")
+        elif not (isinstance(body, dict) and "$any" in body):
+            self.assertEqual(differences(body, json.loads(text)), [])
+
+    def replay(self, store):
+        steps = 0
+        for file in sorted(CASES.glob("[0-9]*.json")):
+            case = json.loads(file.read_text(encoding="utf-8"))
+            if case.get("ours_skip"):
+                continue
+            folder = self.folder / file.stem
+            folder.mkdir()
+            settings = {"API_MODE": None, "AUTH_TOKEN": None, "CRUD_AUTH_TOKEN": None, **case["server_env"]}
+            server = Server(folder, store, case["seed"], **settings)
+            try:
+                for number, step in enumerate(case["steps"]):
+                    with self.subTest(f"{file.stem} step {number}: {step['method']} {step['path']}"):
+                        self.check(step, *server.ask(step["method"], step["path"], step.get("body"), step["headers"], self.body_of(step)))
+                        steps += 1
+            finally:
+                server.stop()
+        self.assertGreater(steps, 350)
+
+    def test_sqlite(self):
+        self.replay("sqlite")
+
+    def test_memory(self):
+        self.replay("memory")
+
+
+class Restarts(harness.Case):
+    def folder_of(self, store):
+        folder = self.folder / store
+        folder.mkdir()
+        return folder
+
+    def deleted_stays_deleted(self, store):
+        poll = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
+        folder = self.folder_of(store)
+        server = Server(folder, store, "harbour.json")
+        ids = [one["id"] for one in server.read("/clusters")[1]]
+        kept = server.read("/clusters/cork-dev")[1]
+        for name in ids:
+            self.assertEqual(server.write("DELETE", f"/clusters/{name}")[0], 200)
+        self.assertEqual(server.read(poll), (200, {"inputs": []}))
+        self.assertEqual(server.stop(), 0)
+        server = Server(folder, store, "harbour.json")
+        self.assertEqual(server.read(poll), (200, {"inputs": []}), "the tombstone outlives a restart")
+        self.assertEqual(server.read("/clusters"), (200, []), "the seed brings nobody back")
+        self.assertEqual(server.read("/api/v2/flux/clusters/never.test/namespaces")[0], 404)
+        self.assertEqual(server.write("POST", "/clusters", kept)[0], 200)
+        self.assertNotEqual(server.read(poll)[1], {"inputs": []}, "alive again")
+        server.stop()
+
+    def test_a_deleted_cluster_stays_deleted_sqlite(self):
+        self.deleted_stays_deleted("sqlite")
+
+    def test_a_deleted_cluster_stays_deleted_memory(self):
+        self.deleted_stays_deleted("memory")
+
+    def survives_a_kill(self, store):
+        folder = self.folder_of(store)
+        server = Server(folder, store, "harbour.json")
+        for number in range(20):
+            self.assertEqual(server.write("POST", "/namespaces", {"id": f"n{number}"})[0], 200)
+        server.stop(signal.SIGKILL)
+        server = Server(folder, store, "harbour.json")
+        names = {one["id"] for one in server.read("/namespaces")[1]}
+        self.assertLessEqual({f"n{number}" for number in range(20)}, names)
+        server.stop()
+
+    def test_what_was_acknowledged_survives_a_kill_sqlite(self):
+        self.survives_a_kill("sqlite")
+
+    def test_what_was_acknowledged_survives_a_kill_memory(self):
+        self.survives_a_kill("memory")
+
+    def test_a_file_of_the_first_version_is_taken_over(self):
+        seed = json.loads((CASES / "harbour.json").read_text(encoding="utf-8"))
+        connection = sqlite3.connect(self.folder / "fleet.db")
+        for table, key, ident in (("clusters", "clusters", "_id"), ("components", "platform_components", "_id"), ("namespaces", "namespaces", "id"),
+                                  ("rolebindings", "rolebindings", "id")):
+            connection.execute(f"CREATE TABLE {table} (id TEXT PRIMARY KEY, data TEXT NOT NULL)")
+            connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(one[ident], json.dumps(one)) for one in seed.get(key, [])])
+        connection.execute("INSERT INTO clusters VALUES ('broken', '{')")
+        connection.commit()
+        connection.close()
+        (self.folder / "seed.json").write_text("not read", encoding="utf-8")
+        server = Server(self.folder, "sqlite", "harbour.json")
+        self.assertEqual([one["id"] for one in server.read("/clusters")[1]], sorted(one["_id"] for one in seed["clusters"]))
+        self.assertEqual(server.read("/api/v2/flux/clusters/oslo-prod.harbour.test/namespaces")[0], 200, "one bad record harms nobody else")
+        self.assertEqual(server.write("PUT", "/clusters/oslo-prod", {"node_count": 11})[1]["node_count"], 11)
+        server.stop()
+        connection = sqlite3.connect(self.folder / "fleet.db")
+        data = json.loads(connection.execute("SELECT data FROM clusters WHERE id = 'oslo-prod'").fetchone()[0])
+        self.assertEqual((data["_id"], data["node_count"]), ("oslo-prod", 11), "still readable for the first version")
+        connection.close()
+
+    def test_every_change_has_its_audit_entry(self):
+        server = Server(self.folder, "sqlite", "harbour.json")
+        server.write("POST", "/namespaces", {"id": "a"})
+        server.write("PUT", "/namespaces/a", {"labels": {"x": "y"}})
+        server.write("PUT", "/namespaces/a", {"labels": {"x": "y"}})  # nothing changes
+        server.write("PUT", "/namespaces/none", {})
+        server.write("DELETE", "/namespaces/a")
+        server.stop()
+        connection = sqlite3.connect(self.folder / "fleet.db")
+        trail = connection.execute("SELECT actor, method, path, family, id, before IS NULL, after IS NULL, version FROM fleet_audit ORDER BY seq").fetchall()
+        connection.close()
+        self.assertEqual(trail, [("writer", "POST", "/namespaces", "namespaces", "a", 1, 0, 1),
+                                 ("writer", "PUT", "/namespaces/a", "namespaces", "a", 0, 0, 2),
+                                 ("writer", "DELETE", "/namespaces/a", "namespaces", "a", 0, 1, 2)])
+
+
+class Concurrency(harness.Case):
+    def together(self, *calls):
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def test_no_acknowledged_change_is_lost(self):
+        for store in STORES:
+            with self.subTest(store):
+                folder = self.folder / store
+                folder.mkdir()
+                server = Server(folder, store, "harbour.json")
+                for number in range(60):
+                    fields = {"node_count": number, "vm_image": f"i{number}", "k0s_version": f"k{number}"}
+                    told = []
+                    self.together(*(lambda field=field, value=value, told=told: told.append(server.write("PUT", "/clusters/cork-dev", {field: value})[0])
+                                    for field, value in fields.items()))
+                    self.assertEqual(told, [200, 200, 200])
+                    record = server.read("/clusters/cork-dev")[1]
+                    self.assertEqual({field: record[field] for field in fields}, fields)
+                for number in range(60):
+                    told = []
+                    self.together(*(lambda told=told, number=number: told.append(server.write("POST", "/namespaces", {"id": f"race-{number}"})[0])
+                                    for _ in range(4)))
+                    self.assertEqual(sorted(told), [200, 409, 409, 409])
+                server.stop()
+
+    def test_versions(self):
+        server = Server(self.folder, "sqlite", "harbour.json")
+        _, headers, _ = server.ask("GET", "/clusters/cork-dev", headers=READ)
+        self.assertEqual(server.ask("GET", "/clusters/cork-dev", headers={**READ, "If-None-Match": headers["etag"]})[0], 304)
+        self.assertEqual(server.write("PUT", "/clusters/cork-dev", {"node_count": 101}, **{"If-Match": headers["etag"]})[0], 200)
+        self.assertEqual(server.write("PUT", "/clusters/cork-dev", {"node_count": 102}, **{"If-Match": headers["etag"]})[0], 412)
+        self.assertEqual(server.write("DELETE", "/clusters/cork-dev", **{"If-Match": headers["etag"]})[0], 412)
+        self.assertEqual(server.read("/clusters/cork-dev")[1]["node_count"], 101)
+        poll = "/api/v2/flux/clusters/cork-dev.harbour.test/platform-components"
+        _, headers, body = server.ask("GET", poll, headers=READ)
+        self.assertEqual(server.ask("GET", poll, headers={**READ, "If-None-Match": headers["etag"]})[0], 304)
+        self.assertEqual(server.ask("GET", poll, headers=READ)[2], body, "the same bytes")
+        server.stop()
+
+    def test_patch_merges(self):
+        server = Server(self.folder, "sqlite", "harbour.json")
+        before = server.read("/clusters/oslo-prod")[1]
+        status, after = server.write("PATCH", "/clusters/oslo-prod", {"platform_components": [{"id": "dash", "oci_tag": "canary"}], "node_count": None,
+                                                                    "patches": {"edge-proxy": {"replicaCount": None, "new": "1"}}})
+        self.assertEqual(status, 200)
+        self.assertNotIn("node_count", after)
+        self.assertEqual(after["patches"]["edge-proxy"], {"new": "1", "service.type": "LoadBalancer"})
+        for old, new in zip(before["platform_components"], after["platform_components"]):
+            self.assertEqual(new, {**old, "oci_tag": "canary"} if old["id"] == "dash" else old)
+        server.stop()
+
+
+class Settings(harness.Case):
+    def test_wrong_settings_are_told(self):
+        cases = ((dict(AUTH_TOKEN=None), "AUTH_TOKEN"), (dict(API_MODE="both"), "API_MODE"), (dict(STORE_BACKEND="disk"), "STORE_BACKEND"),
+                 (dict(DATABASE_URL="mysql://x"), "DATABASE_URL"), (dict(LISTEN_ADDR="8080"), "LISTEN_ADDR"), (dict(SEED_FILE="/none"), "/none"),
+                 (dict(OPENAPI_FILE="/none"), "OPENAPI_FILE"))
+        for settings, named in cases:
+            with self.subTest(named):
+                env = {"AUTH_TOKEN": "t", "DATABASE_URL": f"sqlite://{self.folder}/{len(named)}.db?mode=rwc", "SEED_FILE": str(CASES / "harbour.json"),
+                       "LISTEN_ADDR": "127.0.0.1:0", **settings}
+                ended = harness.run("fleet", "serve", env=harness.environment(**{k: v for k, v in env.items() if v is not None}), timeout=30)
+                self.assertEqual(ended.returncode, 2)
+                self.assertIn(named, ended.stderr)
+
+    def test_a_seed_outside_the_rules_is_refused(self):
+        ended = harness.run("fleet", "serve", env=harness.environment(AUTH_TOKEN="t", STORE_BACKEND="memory", SEED_FILE=str(CASES / "odd-environment.json"),
+                                                                      LISTEN_ADDR="127.0.0.1:0"), timeout=30)
+        self.assertEqual(ended.returncode, 2)
+        self.assertIn("kiel-stage", ended.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()
