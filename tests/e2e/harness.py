@@ -95,7 +95,7 @@ class Case(unittest.TestCase):
     """A test with a folder of its own."""
 
     def setUp(self):
-        temporary = tempfile.TemporaryDirectory(prefix="kollect-e2e-")
+        temporary = tempfile.TemporaryDirectory(prefix="kollect-e2e-", ignore_cleanup_errors=True)
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
 
