@@ -95,7 +95,8 @@ TEST_F(CollectorFaults, AFailedListRemovesNothing) {
   EXPECT_TRUE(stage.has(owner, "a/four a/one a/three"));
 }
 
-TEST_F(CollectorFaults, ANewUidUnderTheSameNameIsOneRow) {  // case 24, A and B
+// field-recreated-under-the-same-name: one-row, variants A and B
+TEST_F(CollectorFaults, ANewUidUnderTheSameNameIsOneRow) {
   Stage stage(client_, paged_options());
   const auto owner = target_owner("t");
   const auto uids = [](const inventory::RowView& row) { return std::string(row.uid); };
