@@ -134,6 +134,9 @@ http::Answer Api::answer(const http::ServerRequest& request) {
       .request = request, .method = head ? "GET" : request.method, .segments = {}, .actor = {}};
   if (path == "/health" || path == "/ready" || path == "/openapi.yaml") {
     if (call.method != "GET") return not_allowed("GET,HEAD");
+    if (path == "/ready" && fleet_.trouble()) {
+      return refused(503, "store_error", "the store does not answer");
+    }
     if (path != "/openapi.yaml") return http::Answer::json(200, R"({"status":"ok"})");
     http::Answer answer = http::Answer::text(200, options_.open_api);
     for (auto& [name, value] : answer.headers) {
@@ -196,6 +199,9 @@ http::Answer Api::flux(const Call& call) {
   const bool unchanged = std::ranges::find(known, (*ready)->etag) != known.end();
   http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
   answer.headers.emplace_back("ETag", (*ready)->etag);
+  if (fleet_.trouble()) {
+    answer.headers.emplace_back("Warning", "110 - \"the store does not answer\"");
+  }
   return answer;
 }
 

@@ -16,6 +16,8 @@ namespace kollect::fleet {
 namespace {
 
 constexpr auto kDrain = std::chrono::seconds(10);
+/// Between two looks at what other processes wrote.
+constexpr auto kLook = std::chrono::milliseconds(200);
 constexpr std::uint64_t kMaxBody = 4U << 20U;
 
 constexpr const char* kOpenApi =
@@ -137,7 +139,14 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
                                {"address", settings.address},
                                {"port", std::to_string(server->port())},
                                {"clusters", std::to_string(fleet->count(Family::kCluster))}});
-  invocation.context().sleep(base::Duration::max());
+  bool well = true;
+  while (invocation.clock->sleep(kLook, invocation.stop)) {
+    const auto followed = fleet->follow();
+    if (!followed && well)
+      log.error("the store does not answer", {{"error", followed.error().message}});
+    if (followed && !well) log.info("the store answers again");
+    well = followed.has_value();
+  }
   server->stop(kDrain);
   return {};
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/json/write.h"
@@ -47,22 +48,82 @@ Outcome<> check_version(const Record& record, std::optional<std::uint64_t> if_ma
 
 }  // namespace
 
+/// A turn at the store. Locked by who makes it.
+class Fleet::Turn {
+ public:
+  static Outcome<std::unique_ptr<Turn>> begin(Fleet& fleet) {
+    if (fleet.keeper_ == nullptr) return std::make_unique<Turn>(nullptr);
+    auto news = fleet.keeper_->begin();
+    auto taken = news ? fleet.take(*std::move(news)) : base::Result<>(news.error());
+    if (news && !taken) fleet.keeper_->abandon();
+    if (!taken) {
+      fleet.trouble_ = taken.error();
+      return problem(500, "store_error", "the store does not answer");
+    }
+    return std::make_unique<Turn>(fleet.keeper_);
+  }
+  explicit Turn(Keeper* keeper) : keeper_(keeper) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (keeper_ != nullptr) keeper_->abandon();
+  }
+  base::Result<> keep(const Change& change) {
+    if (keeper_ == nullptr) return {};
+    return std::exchange(keeper_, nullptr)->keep(change);
+  }
+
+ private:
+  Keeper* keeper_;
+};
+
 base::Result<std::unique_ptr<Fleet>> Fleet::create(Content content, Keeper* keeper,
                                                    const base::Clock& clock) {
   auto fleet = std::unique_ptr<Fleet>(new Fleet(keeper, clock));
-  fleet->records_ = std::move(content.records);
-  for (const auto& [id, cluster] : fleet->of(Family::kCluster)) {
-    const auto [other, fresh] = fleet->by_dns_.emplace(dns_of(cluster.data), id);
+  KL_TRY(fleet->fill(std::move(content)));
+  return fleet;
+}
+
+base::Result<> Fleet::fill(Content content) {
+  std::unordered_map<std::string, std::string> names;
+  for (const auto& [id, cluster] : content.records.front()) {
+    const auto [other, fresh] = names.emplace(dns_of(cluster.data), id);
     if (!fresh) {
       return base::configuration(fmt::format("clusters {} and {} both have cluster_dns {}",
                                              other->second, id, other->first));
     }
   }
+  records_ = std::move(content.records);
+  by_dns_ = std::move(names);
+  tombstones_.clear();
   for (Tombstone& tombstone : content.tombstones) {
-    if (fleet->by_dns_.contains(tombstone.dns)) continue;
-    fleet->tombstones_.emplace(tombstone.dns, std::move(tombstone));
+    if (by_dns_.contains(tombstone.dns)) continue;
+    tombstones_.emplace(tombstone.dns, std::move(tombstone));
   }
-  return fleet;
+  for (auto& known : answers_) known.clear();
+  ++changes_;
+  return {};
+}
+
+base::Result<> Fleet::take(News news) {
+  if (news.content) KL_TRY(fill(*std::move(news.content)));
+  for (const Change& change : news.changes) apply(change);
+  trouble_.reset();
+  return {};
+}
+
+base::Result<> Fleet::follow() {
+  if (keeper_ == nullptr) return {};
+  const std::unique_lock lock(mutex_);
+  auto news = keeper_->look();
+  auto taken = news ? take(*std::move(news)) : base::Result<>(news.error());
+  if (!taken) trouble_ = taken.error();
+  return taken;
+}
+
+std::optional<base::Error> Fleet::trouble() const {
+  const std::shared_lock lock(mutex_);
+  return trouble_;
 }
 
 std::string Fleet::assemble(Route route, const Value* cluster) const {
@@ -197,33 +258,43 @@ void Fleet::forget_answers(const Change& change) {
   }
 }
 
-Outcome<> Fleet::commit(Change change) {
+Outcome<> Fleet::commit(Turn& turn, Change change) {
   change.at = clock_.now();
-  if (keeper_ != nullptr) {
-    if (const auto kept = keeper_->keep(change); !kept) {
-      return problem(500, "store_error", "the store failed");
-    }
+  if (const auto kept = turn.keep(change); !kept) {
+    trouble_ = kept.error();
+    return problem(500, "store_error", "the store failed");
   }
+  apply(change);
+  return {};
+}
+
+void Fleet::apply(const Change& change) {
   Records& records = records_[static_cast<std::size_t>(change.family)];
+  const auto old = records.find(change.id);
   if (change.family == Family::kCluster) {
-    if (change.before) by_dns_.erase(dns_of(*change.before));
-    if (change.after) by_dns_.emplace(dns_of(*change.after), change.id);
+    // Looked up and not taken from the change: news tell how a record stands, not how it stood.
+    if (old != records.end()) {
+      const std::string name = dns_of(old->second.data);
+      by_dns_.erase(name);
+      for (auto& known : answers_) known.erase(name);
+    }
+    if (change.after) by_dns_.insert_or_assign(dns_of(*change.after), change.id);
     if (change.unearthed) tombstones_.erase(*change.unearthed);
     if (change.buried) tombstones_.insert_or_assign(change.buried->dns, *change.buried);
   }
   if (change.after) {
     records.insert_or_assign(change.id, Record{.data = *change.after, .version = change.version});
-  } else {
-    records.erase(change.id);
+  } else if (old != records.end()) {
+    records.erase(old);
   }
   forget_answers(change);
-  return {};
 }
 
 Outcome<Record> Fleet::create_record(Family family, const Value& body, const Actor& actor) {
   FLEET_ASSIGN(const Value record, read_new(family, body));
   const std::string id(record.text("id"));
   const std::unique_lock lock(mutex_);
+  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   if (family == Family::kCluster) FLEET_TRY(check_references(Value(), record));
   if (of(family).contains(id)) {
     return conflict(fmt::format("there is a {} {} already", noun_of(family), id));
@@ -233,11 +304,11 @@ Outcome<Record> Fleet::create_record(Family family, const Value& body, const Act
     FLEET_TRY(check_name(id, record));
     if (tombstones_.contains(dns_of(record))) change.unearthed = dns_of(record);
   }
-  FLEET_TRY(commit(std::move(change)));
+  FLEET_TRY(commit(*turn, std::move(change)));
   return of(family).at(id);
 }
 
-Outcome<Record> Fleet::replace(Family family, const std::string& id, Value after,
+Outcome<Record> Fleet::replace(Turn& turn, Family family, const std::string& id, Value after,
                                const Actor& actor) {
   const Record& record = of(family).at(id);
   if (record.data == after) return record;
@@ -252,13 +323,14 @@ Outcome<Record> Fleet::replace(Family family, const std::string& id, Value after
     FLEET_TRY(check_name(id, after));
     if (tombstones_.contains(dns_of(after))) change.unearthed = dns_of(after);
   }
-  FLEET_TRY(commit(std::move(change)));
+  FLEET_TRY(commit(turn, std::move(change)));
   return of(family).at(id);
 }
 
 Outcome<Record> Fleet::update(Family family, const std::string& id, const Value& body,
                               std::optional<std::uint64_t> if_match, const Actor& actor) {
   const std::unique_lock lock(mutex_);
+  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   // The shape is judged before existence: any record will do for that.
   Value nothing = base::json::Object{};
@@ -267,17 +339,18 @@ Outcome<Record> Fleet::update(Family family, const std::string& id, const Value&
   FLEET_ASSIGN(Value after, read_change(family, current, body));
   if (found == of(family).end()) return unknown(family, id);
   FLEET_TRY(check_version(found->second, if_match));
-  return replace(family, id, std::move(after), actor);
+  return replace(*turn, family, id, std::move(after), actor);
 }
 
 Outcome<Record> Fleet::merge(Family family, const std::string& id, const Value& body,
                              std::optional<std::uint64_t> if_match, const Actor& actor) {
   const std::unique_lock lock(mutex_);
+  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   if (found == of(family).end()) return unknown(family, id);
   FLEET_TRY(check_version(found->second, if_match));
   FLEET_ASSIGN(Value after, merged(family, found->second.data, body));
-  return replace(family, id, std::move(after), actor);
+  return replace(*turn, family, id, std::move(after), actor);
 }
 
 std::vector<std::string> Fleet::users_of(Family family, const std::string& id) const {
@@ -292,6 +365,7 @@ std::vector<std::string> Fleet::users_of(Family family, const std::string& id) c
 Outcome<Record> Fleet::remove(Family family, const std::string& id, bool force,
                               std::optional<std::uint64_t> if_match, const Actor& actor) {
   const std::unique_lock lock(mutex_);
+  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   if (found == of(family).end()) return unknown(family, id);
   const Record record = found->second;
@@ -318,7 +392,7 @@ Outcome<Record> Fleet::remove(Family family, const std::string& id, bool force,
           count > kNamed ? ", ..." : ""));
     }
   }
-  FLEET_TRY(commit(std::move(change)));
+  FLEET_TRY(commit(*turn, std::move(change)));
   return record;
 }
 

@@ -67,18 +67,29 @@ struct Change {
   std::optional<std::string> unearthed = {};  ///< DNS name that is alive again
 };
 
-/// Where changes are kept. Called one at a time, before a change is visible.
-class Keeper {
- public:
-  virtual ~Keeper() = default;
-  /// All of it or nothing. Error: the change is refused and nothing has changed.
-  virtual base::Result<> keep(const Change& change) = 0;
-};
-
 /// What a fleet begins with.
 struct Content {
   std::array<std::map<std::string, Record>, kFamilies> records;
   std::vector<Tombstone> tombstones;
+};
+
+/// What other processes wrote into the store.
+struct News {
+  std::vector<Change> changes;     ///< in their order
+  std::optional<Content> content;  ///< instead: everything anew
+};
+
+/// Where changes are kept, for one process or for many. Called by one thread at a time.
+class Keeper {
+ public:
+  virtual ~Keeper() = default;
+  /// Until keep() or abandon() nobody else writes to the store. The news are from before.
+  virtual base::Result<News> begin() = 0;
+  /// Writes all of it or nothing and ends the turn. Error: nothing has changed.
+  virtual base::Result<> keep(const Change& change) = 0;
+  virtual void abandon() = 0;
+  /// What others wrote since the last look; cheap when they did not.
+  virtual base::Result<News> look() = 0;
 };
 
 /// Filters of a list; an absent one takes everything.
@@ -100,6 +111,12 @@ class Fleet {
   /// no interest for kClusters.
   Outcome<ReadyPtr> answer(Route route, const std::string& dns) const;
 
+  /// Takes over what other processes wrote. Error: the store does not answer; what is known stays
+  /// and is served. To be called again and again.
+  base::Result<> follow();
+  /// Why the last look at the store failed; none: it did not.
+  [[nodiscard]] std::optional<base::Error> trouble() const;
+
   Outcome<Record> get(Family family, const std::string& id) const;
   /// Sorted by id.
   [[nodiscard]] std::vector<base::json::Value> list(Family family, const ListQuery& query) const;
@@ -120,6 +137,8 @@ class Fleet {
 
  private:
   using Records = std::map<std::string, Record>;
+  /// A turn at the store; without a commit it is abandoned.
+  class Turn;
 
   Fleet(Keeper* keeper, const base::Clock& clock) : keeper_(keeper), clock_(clock) {}
   [[nodiscard]] const Records& of(Family family) const {
@@ -129,9 +148,12 @@ class Fleet {
   Outcome<> check_references(const base::json::Value& before, const base::json::Value& after) const;
   Outcome<> check_name(const std::string& id, const base::json::Value& after) const;
   [[nodiscard]] std::vector<std::string> users_of(Family family, const std::string& id) const;
-  Outcome<Record> replace(Family family, const std::string& id, base::json::Value after,
+  Outcome<Record> replace(Turn& turn, Family family, const std::string& id, base::json::Value after,
                           const Actor& actor);
-  Outcome<> commit(Change change);
+  Outcome<> commit(Turn& turn, Change change);
+  void apply(const Change& change);
+  base::Result<> take(News news);
+  base::Result<> fill(Content content);
   void forget_answers(const Change& change);
 
   Keeper* keeper_;
@@ -141,6 +163,7 @@ class Fleet {
   std::unordered_map<std::string, std::string> by_dns_;  ///< cluster id
   std::map<std::string, Tombstone> tombstones_;          ///< by DNS name
   std::uint64_t changes_ = 0;
+  std::optional<base::Error> trouble_;
   mutable std::array<std::unordered_map<std::string, ReadyPtr>, kRoutes> answers_;
 };
 

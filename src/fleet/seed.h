@@ -20,7 +20,10 @@ base::Result<Content> parse_seed(const std::string& text);
 class SeedKeeper final : public Keeper {
  public:
   SeedKeeper(std::filesystem::path file, const Content& content);
+  base::Result<News> begin() override { return News{}; }
   base::Result<> keep(const Change& change) override;
+  void abandon() override {}
+  base::Result<News> look() override { return News{}; }
 
  private:
   base::Result<> write() const;

@@ -100,9 +100,23 @@ base::Result<> SqliteKeeper::seed(const Content& content) {
 }
 
 base::Result<Content> SqliteKeeper::load(const base::Logger* log) {
-  Content content;
+  KL_ASSIGN(seen_version_, number("PRAGMA data_version"));
   KL_ASSIGN(auto transaction,
             dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kRead));
+  KL_ASSIGN(seen_entry_, number("SELECT coalesce(max(seq), 0) FROM fleet_audit"));
+  KL_ASSIGN(Content content, this->content(log));
+  KL_TRY(transaction.commit());
+  return content;
+}
+
+base::Result<std::int64_t> SqliteKeeper::number(std::string_view query) {
+  KL_ASSIGN(auto statement, database_.prepare(query));
+  KL_ASSIGN(const bool row, statement.step());
+  return row ? statement.integer(0) : 0;
+}
+
+base::Result<Content> SqliteKeeper::content(const base::Logger* log) {
+  Content content;
   for (const Family family : kAllFamilies) {
     KL_ASSIGN(auto rows, database_.prepare(fmt::format(
                              "SELECT t.id, t.data, coalesce(v.version, 1) FROM {} t LEFT JOIN "
@@ -140,8 +154,80 @@ base::Result<Content> SqliteKeeper::load(const base::Logger* log) {
       content.tombstones.push_back(*std::move(one));
     }
   }
-  KL_TRY(transaction.commit());
   return content;
+}
+
+/// The entries that came since, in their order.
+base::Result<News> SqliteKeeper::trail() {
+  News news;
+  KL_ASSIGN(auto rows,
+            database_.prepare("SELECT a.seq, a.family, a.id, a.after, a.version, a.before "
+                              "FROM fleet_audit a WHERE a.seq > ? ORDER BY a.seq"));
+  rows.bind(1, seen_entry_);
+  const auto record_in = [](std::string_view text) -> std::optional<Value> {
+    const auto document = base::json::Document::parse(text);
+    if (!document) return std::nullopt;
+    return base::json::to_value(document->root());
+  };
+  while (true) {
+    KL_ASSIGN(const bool row, rows.step());
+    if (!row) return news;
+    seen_entry_ = rows.integer(0);
+    Change change{.id = std::string(rows.text(2))};
+    for (const Family family : kAllFamilies) {
+      if (rows.text(1) == collection_of(family)) change.family = family;
+    }
+    constexpr int kAfter = 3;
+    constexpr int kVersion = 4;
+    constexpr int kBefore = 5;
+    if (rows.type(kAfter) != dbfile::Statement::Type::kNull) {
+      change.after = record_in(rows.text(kAfter));
+    }
+    if (rows.type(kBefore) != dbfile::Statement::Type::kNull) {
+      change.before = record_in(rows.text(kBefore));
+    }
+    change.version = static_cast<std::uint64_t>(rows.integer(kVersion));
+    if (change.family == Family::kCluster && change.after) {
+      change.unearthed = std::string(change.after->text("cluster_dns"));
+    }
+    if (change.family == Family::kCluster && !change.after && change.before) {
+      change.buried = Tombstone{.dns = std::string(change.before->text("cluster_dns")),
+                                .cluster = change.id,
+                                .actor = {},
+                                .at = {}};
+    }
+    news.changes.push_back(std::move(change));
+  }
+}
+
+base::Result<News> SqliteKeeper::news() {
+  KL_ASSIGN(const std::int64_t version, number("PRAGMA data_version"));
+  if (version == seen_version_) return News{};
+  KL_ASSIGN(News news, trail());
+  if (news.changes.empty()) {
+    KL_ASSIGN(news.content, content(nullptr));
+  }
+  seen_version_ = version;
+  return news;
+}
+
+base::Result<News> SqliteKeeper::look() {
+  // Asked before a transaction begins, so that an idle look costs no lock.
+  KL_ASSIGN(const std::int64_t version, number("PRAGMA data_version"));
+  if (version == seen_version_) return News{};
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kRead));
+  KL_ASSIGN(News news, this->news());
+  KL_TRY(transaction.commit());
+  return news;
+}
+
+base::Result<News> SqliteKeeper::begin() {
+  KL_ASSIGN(auto transaction,
+            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kWrite));
+  KL_ASSIGN(News news, this->news());
+  transaction_.emplace(std::move(transaction));
+  return news;
 }
 
 base::Result<> SqliteKeeper::write_record(Family family, const std::string& id, const Value* record,
@@ -204,13 +290,16 @@ base::Result<> SqliteKeeper::write_audit(const Change& change) {
 }
 
 base::Result<> SqliteKeeper::keep(const Change& change) {
-  KL_ASSIGN(auto transaction,
-            dbfile::Transaction::begin(database_, dbfile::Transaction::Mode::kWrite));
+  dbfile::Transaction transaction = std::move(*transaction_);
+  transaction_.reset();
   KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
                       change.version));
   KL_TRY(write_tombstone(change));
   KL_TRY(write_audit(change));
-  return transaction.commit();
+  KL_ASSIGN(const std::int64_t entry, number("SELECT max(seq) FROM fleet_audit"));
+  KL_TRY(transaction.commit());
+  seen_entry_ = entry;
+  return {};
 }
 
 }  // namespace kollect::fleet

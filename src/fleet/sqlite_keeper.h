@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -24,8 +25,13 @@ class SqliteKeeper final : public Keeper {
   /// Records that cannot be read are named in the log (may be null) and left out.
   base::Result<Content> load(const base::Logger* log);
 
-  /// Record, version, tombstone and audit entry in one transaction.
+  /// One transaction: the news, then record, version, tombstone and audit entry.
+  base::Result<News> begin() override;
   base::Result<> keep(const Change& change) override;
+  void abandon() override { transaction_.reset(); }
+  /// The audit trail tells what others changed; a file that changed without it (an older server
+  /// wrote) is read anew.
+  base::Result<News> look() override;
 
  private:
   explicit SqliteKeeper(dbfile::Database database) : database_(std::move(database)) {}
@@ -34,7 +40,15 @@ class SqliteKeeper final : public Keeper {
   base::Result<> write_tombstone(const Change& change);
   base::Result<> write_audit(const Change& change);
 
+  base::Result<News> news();
+  base::Result<News> trail();
+  base::Result<Content> content(const base::Logger* log);
+  base::Result<std::int64_t> number(std::string_view query);
+
   dbfile::Database database_;
+  std::optional<dbfile::Transaction> transaction_;  ///< of the turn
+  std::int64_t seen_entry_ = 0;                     ///< of the audit trail
+  std::int64_t seen_version_ = -1;  ///< PRAGMA data_version: changes with the writes of others
 };
 
 /// The file of a DATABASE_URL: "sqlite://relative", "sqlite:///absolute", and whether mode=rwc asks

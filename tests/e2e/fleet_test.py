@@ -7,6 +7,7 @@ import shutil
 import signal
 import sqlite3
 import threading
+import time
 
 import harness
 
@@ -254,6 +255,48 @@ class Concurrency(harness.Case):
                                     for _ in range(4)))
                     self.assertEqual(sorted(told), [200, 409, 409, 409])
                 server.stop()
+
+    def test_two_writers_and_a_reader_on_one_file(self):
+        """No change is lost between processes, and what one acknowledged the others serve within a second."""
+        first = Server(self.folder, "sqlite", "harbour.json")
+        others = [Server(self.folder, "sqlite", "harbour.json"), Server(self.folder, "sqlite", "harbour.json", API_MODE="read-only")]
+        for number in range(40):
+            fields = {"node_count": 1000 + number, "vm_image": f"i{number}"}
+            told = []
+            self.together(*(lambda server=server, field=field, told=told: told.append(server.write("PUT", "/clusters/cork-dev", {field: fields[field]})[0])
+                            for server, field in zip((first, others[0]), fields)))
+            self.assertEqual(told, [200, 200])
+            record = first.write("PUT", "/clusters/cork-dev", {})[1]  # a write sees what the others wrote
+            self.assertEqual({field: record[field] for field in fields}, fields)
+            told = []
+            self.together(*(lambda server=server, told=told, number=number: told.append(server.write("POST", "/namespaces", {"id": f"race-{number}"})[0])
+                            for server in (first, others[0])))
+            self.assertEqual(sorted(told), [200, 409])
+        self.assertEqual(first.write("PUT", "/platform_components/dash", {"component_path": "moved"})[0], 200)
+        self.assertEqual(first.write("DELETE", "/clusters/bonn-uat")[0], 200)
+        acknowledged = time.monotonic()
+        for server in others:
+            poll = "/api/v2/flux/clusters/cork-dev.harbour.test/platform-components"
+            while not any(one["component_path"] == "moved" for one in server.read(poll)[1]["inputs"]):
+                self.assertLess(time.monotonic() - acknowledged, 5)
+            while server.read("/api/v2/flux/clusters/bonn-uat.harbour.test/namespaces") != (200, {"inputs": []}):
+                self.assertLess(time.monotonic() - acknowledged, 5)
+        first.stop(signal.SIGKILL)
+        self.assertEqual(others[0].write("PUT", "/clusters/cork-dev", {"node_count": 7})[1]["vm_image"], "i39")
+        for server in others:
+            server.stop()
+
+    def test_a_file_that_another_program_changes(self):
+        server = Server(self.folder, "sqlite", "harbour.json")
+        connection = sqlite3.connect(self.folder / "fleet.db")
+        data = json.loads(connection.execute("SELECT data FROM clusters WHERE id = 'cork-dev'").fetchone()[0])
+        connection.execute("UPDATE clusters SET data = ? WHERE id = 'cork-dev'", (json.dumps({**data, "node_count": 77}),))
+        connection.commit()
+        connection.close()
+        began = time.monotonic()
+        while server.read("/clusters/cork-dev")[1].get("node_count") != 77:
+            self.assertLess(time.monotonic() - began, 5)
+        server.stop()
 
     def test_versions(self):
         server = Server(self.folder, "sqlite", "harbour.json")
