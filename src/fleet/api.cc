@@ -206,6 +206,11 @@ http::Answer Api::flux(const Call& call) {
 }
 
 http::Answer Api::crud(const Call& call) {
+  const bool about_tombstones = call.segments[0] == "tombstones" && call.segments.size() <= 2;
+  if (about_tombstones || (call.segments[0] == "audit" && call.segments.size() == 1)) {
+    auto outcome = about_tombstones ? tombstones(call) : audit(call);
+    return outcome ? *std::move(outcome) : refused(outcome.error());
+  }
   std::optional<Family> family;
   for (const Family one : kAllFamilies) {
     if (!call.segments.empty() && call.segments[0] == collection_of(one)) family = one;
@@ -284,6 +289,47 @@ Outcome<http::Answer> Api::item(const Call& call) {
     return http::Answer::json(200, base::json::compact(shown(call.family, record.data)));
   }
   return not_allowed("GET,HEAD,PUT,PATCH,DELETE");
+}
+
+Outcome<http::Answer> Api::tombstones(const Call& call) {
+  if (call.segments.size() == 2) {
+    if (call.method != "DELETE") return not_allowed("DELETE");
+    FLEET_ASSIGN(const Tombstone dropped, fleet_.drop_tombstone(call.segments[1], call.actor));
+    return http::Answer::json(200, base::json::compact(to_value(dropped)));
+  }
+  if (call.method != "GET") return not_allowed("GET,HEAD");
+  Array list;
+  for (const Tombstone& tombstone : fleet_.tombstones()) list.push_back(to_value(tombstone));
+  return http::Answer::json(200, base::json::compact(Value(std::move(list))));
+}
+
+Outcome<http::Answer> Api::audit(const Call& call) {
+  if (call.method != "GET") return not_allowed("GET,HEAD");
+  const auto parameters = call.request.parameters();
+  const auto text = [&](const char* name) {
+    const auto found = parameters.find(name);
+    return found == parameters.end() ? std::string() : found->second;
+  };
+  AuditQuery query{.family = text("family"), .id = text("id"), .actor = text("actor")};
+  for (const auto& [name, time] :
+       {std::pair("since", &query.since), std::pair("until", &query.until)}) {
+    if (text(name).empty()) continue;
+    const auto parsed = base::parse_rfc3339(text(name));
+    if (!parsed)
+      return bad_request(fmt::format("{}: must be a time as in 2026-01-31T10:00:00Z", name));
+    *time = *parsed;
+  }
+  constexpr std::uint64_t kMost = 1000;
+  FLEET_ASSIGN(const auto limit, number_in(parameters, "limit"));
+  FLEET_ASSIGN(const auto cursor, number_in(parameters, "cursor"));
+  query.limit = std::min(limit.value_or(query.limit), kMost);
+  if (cursor) query.before = static_cast<std::int64_t>(std::min<std::uint64_t>(*cursor, INT64_MAX));
+  FLEET_ASSIGN(Array entries, fleet_.audit(query));
+  Object out;
+  const bool more = !entries.empty() && entries.size() == query.limit;
+  out.set("cursor", more ? *entries.back().find("seq") : Value());
+  out.set("entries", std::move(entries));
+  return http::Answer::json(200, base::json::compact(Value(std::move(out))));
 }
 
 void Api::tell(const Call& call, const Record& record) const {

@@ -33,6 +33,8 @@ class Api {
   http::Answer crud(const Call& call);
   Outcome<http::Answer> collection(const Call& call);
   Outcome<http::Answer> item(const Call& call);
+  Outcome<http::Answer> tombstones(const Call& call);
+  Outcome<http::Answer> audit(const Call& call);
   void tell(const Call& call, const Record& record) const;
 
   Fleet& fleet_;

@@ -269,6 +269,12 @@ Outcome<> Fleet::commit(Turn& turn, Change change) {
 }
 
 void Fleet::apply(const Change& change) {
+  if (change.tombstone) {
+    tombstones_.erase(change.id);
+    for (auto& known : answers_) known.erase(change.id);
+    ++changes_;
+    return;
+  }
   Records& records = records_[static_cast<std::size_t>(change.family)];
   const auto old = records.find(change.id);
   if (change.family == Family::kCluster) {
@@ -288,6 +294,26 @@ void Fleet::apply(const Change& change) {
     records.erase(old);
   }
   forget_answers(change);
+}
+
+Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& actor) {
+  const std::unique_lock lock(mutex_);
+  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
+  const auto found = tombstones_.find(dns);
+  if (found == tombstones_.end()) return not_found("there is no tombstone of " + dns);
+  const Tombstone dropped = found->second;
+  FLEET_TRY(commit(
+      *turn, Change{.id = dns, .before = to_value(dropped), .actor = actor, .tombstone = true}));
+  return dropped;
+}
+
+Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
+  if (keeper_ == nullptr) return base::json::Array{};
+  const std::unique_lock lock(mutex_);
+  auto entries = keeper_->audit(query);
+  if (entries) return *std::move(entries);
+  trouble_ = entries.error();
+  return problem(500, "store_error", "the store does not answer");
 }
 
 Outcome<Record> Fleet::create_record(Family family, const Value& body, const Actor& actor) {

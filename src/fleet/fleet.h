@@ -45,6 +45,10 @@ struct Tombstone {
   base::WallTime at;
 };
 
+/// {"cluster_dns", "cluster", "deleted_at", "deleted_by"}, and back.
+base::json::Value to_value(const Tombstone& tombstone);
+base::Result<Tombstone> tombstone_from(const base::json::Value& value);
+
 /// Who asks for a change; for the audit trail.
 struct Actor {
   std::string name;
@@ -63,6 +67,7 @@ struct Change {
   std::uint64_t version = 1;
   base::WallTime at = {};
   Actor actor = {};
+  bool tombstone = false;  ///< of the tombstone of the DNS name `id` alone: it is dropped
   std::optional<Tombstone> buried = {};       ///< with the deletion of a cluster
   std::optional<std::string> unearthed = {};  ///< DNS name that is alive again
 };
@@ -79,6 +84,22 @@ struct News {
   std::optional<Content> content;  ///< instead: everything anew
 };
 
+/// "clusters" ..., "tombstones".
+std::string_view family_text(const Change& change);
+/// An entry of the audit trail as JSON.
+base::json::Value audit_entry(std::int64_t sequence, const Change& change);
+
+/// Which entries of the audit trail, newest first; empty texts take everything.
+struct AuditQuery {
+  std::string family;  ///< as in paths; "tombstones" too
+  std::string id;
+  std::string actor;
+  std::optional<base::WallTime> since = {};
+  std::optional<base::WallTime> until = {};
+  std::optional<std::int64_t> before = {};  ///< sequence number: only older ones
+  std::size_t limit = 100;
+};
+
 /// Where changes are kept, for one process or for many. Called by one thread at a time.
 class Keeper {
  public:
@@ -90,6 +111,9 @@ class Keeper {
   virtual void abandon() = 0;
   /// What others wrote since the last look; cheap when they did not.
   virtual base::Result<News> look() = 0;
+  /// Entries as JSON objects: seq, at, actor, request_id, source, method, path, family, id, before,
+  /// after, version.
+  virtual base::Result<base::json::Array> audit(const AuditQuery& query) = 0;
 };
 
 /// Filters of a list; an absent one takes everything.
@@ -122,6 +146,10 @@ class Fleet {
   [[nodiscard]] std::vector<base::json::Value> list(Family family, const ListQuery& query) const;
   [[nodiscard]] std::vector<Tombstone> tombstones() const;
   [[nodiscard]] std::size_t count(Family family) const;
+
+  Outcome<base::json::Array> audit(const AuditQuery& query);
+  /// From now on polls of the name get 404, which changes nothing in the cluster.
+  Outcome<Tombstone> drop_tombstone(const std::string& dns, const Actor& actor);
 
   Outcome<Record> create_record(Family family, const base::json::Value& body, const Actor& actor);
   /// As PUT: members that are given replace those that are there. `if_match`: the version that the

@@ -12,26 +12,6 @@ using base::json::Array;
 using base::json::Object;
 using base::json::Value;
 
-Value to_value(const Tombstone& tombstone) {
-  Object out;
-  out.set("cluster_dns", tombstone.dns);
-  out.set("cluster", tombstone.cluster);
-  out.set("deleted_at", base::format_rfc3339_seconds(tombstone.at));
-  out.set("deleted_by", tombstone.actor);
-  return out;
-}
-
-base::Result<Tombstone> tombstone_from(const Value& value) {
-  const auto at = base::parse_rfc3339(value.text("deleted_at"));
-  if (!at || value.text("cluster_dns").empty()) {
-    return base::configuration("a tombstone needs cluster_dns and deleted_at");
-  }
-  return Tombstone{.dns = std::string(value.text("cluster_dns")),
-                   .cluster = std::string(value.text("cluster")),
-                   .actor = std::string(value.text("deleted_by")),
-                   .at = *at};
-}
-
 base::Result<Content> parse_seed(const std::string& text) {
   const auto document = base::json::Document::parse_borrowed(text);
   if (!document) return document.error();
@@ -98,11 +78,34 @@ base::Result<> SeedKeeper::write() const {
   return base::write_file_atomic(file_, base::json::pretty(Value(std::move(seed))), 0644);
 }
 
+namespace {
+
+bool fits(const AuditQuery& query, std::int64_t sequence, const Change& change) {
+  const auto is = [](const std::string& wanted, std::string_view value) {
+    return wanted.empty() || wanted == value;
+  };
+  return is(query.family, family_text(change)) && is(query.id, change.id) &&
+         is(query.actor, change.actor.name) && (!query.since || change.at >= *query.since) &&
+         (!query.until || change.at < *query.until) && (!query.before || sequence < *query.before);
+}
+
+}  // namespace
+
+base::Result<Array> SeedKeeper::audit(const AuditQuery& query) {
+  Array out;
+  for (auto it = trail_.rbegin(); it != trail_.rend() && out.size() < query.limit; ++it) {
+    if (fits(query, it->first, it->second)) out.push_back(audit_entry(it->first, it->second));
+  }
+  return out;
+}
+
 base::Result<> SeedKeeper::keep(const Change& change) {
   auto& records = records_.at(static_cast<std::size_t>(change.family));
   const auto records_before = records;
   const auto tombstones_before = tombstones_;
-  if (change.after) {
+  if (change.tombstone) {
+    tombstones_.erase(change.id);
+  } else if (change.after) {
     records.insert_or_assign(change.id, to_storage(change.family, *change.after));
   } else {
     records.erase(change.id);
@@ -113,8 +116,12 @@ base::Result<> SeedKeeper::keep(const Change& change) {
   if (!written) {
     records = records_before;
     tombstones_ = tombstones_before;
+    return written;
   }
-  return written;
+  constexpr std::size_t kEntries = 10'000;
+  trail_.emplace_back(++last_entry_, change);
+  if (trail_.size() > kEntries) trail_.pop_front();
+  return {};
 }
 
 }  // namespace kollect::fleet

@@ -1,6 +1,7 @@
 // Seed files (spec: fleet-api 9) and the store in memory, whose seed file keeps its changes (10.2).
 #pragma once
 
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -24,6 +25,8 @@ class SeedKeeper final : public Keeper {
   base::Result<> keep(const Change& change) override;
   void abandon() override {}
   base::Result<News> look() override { return News{}; }
+  /// Of this process, and of its last ten thousand changes.
+  base::Result<base::json::Array> audit(const AuditQuery& query) override;
 
  private:
   base::Result<> write() const;
@@ -31,10 +34,8 @@ class SeedKeeper final : public Keeper {
   std::filesystem::path file_;
   std::array<std::map<std::string, base::json::Value>, kFamilies> records_;  ///< as stored
   std::map<std::string, Tombstone> tombstones_;
+  std::deque<std::pair<std::int64_t, Change>> trail_;
+  std::int64_t last_entry_ = 0;
 };
-
-/// {"cluster_dns", "cluster", "deleted_at", "deleted_by"}, and back.
-base::json::Value to_value(const Tombstone& tombstone);
-base::Result<Tombstone> tombstone_from(const base::json::Value& value);
 
 }  // namespace kollect::fleet

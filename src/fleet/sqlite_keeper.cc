@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS fleet_versions (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS fleet_tombstones (cluster_dns TEXT PRIMARY KEY, data TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS fleet_audit (
-  seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, actor TEXT NOT NULL, request_id TEXT NOT NULL,
+  seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, at_us INTEGER NOT NULL, actor TEXT NOT NULL, request_id TEXT NOT NULL,
   source TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, family TEXT NOT NULL, id TEXT NOT NULL,
   before TEXT, after TEXT, version INTEGER NOT NULL
 );
@@ -35,6 +35,11 @@ CREATE TABLE IF NOT EXISTS fleet_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL
 
 std::string table_of(Family family) {
   return family == Family::kComponent ? "components" : std::string(collection_of(family));
+}
+
+/// Since 1970: text of times does not sort.
+std::int64_t microseconds(base::WallTime time) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
 }  // namespace
@@ -177,6 +182,7 @@ base::Result<News> SqliteKeeper::trail() {
     for (const Family family : kAllFamilies) {
       if (rows.text(1) == collection_of(family)) change.family = family;
     }
+    change.tombstone = rows.text(1) == "tombstones";
     constexpr int kAfter = 3;
     constexpr int kVersion = 4;
     constexpr int kBefore = 5;
@@ -190,13 +196,53 @@ base::Result<News> SqliteKeeper::trail() {
     if (change.family == Family::kCluster && change.after) {
       change.unearthed = std::string(change.after->text("cluster_dns"));
     }
-    if (change.family == Family::kCluster && !change.after && change.before) {
+    if (change.family == Family::kCluster && !change.tombstone && !change.after && change.before) {
       change.buried = Tombstone{.dns = std::string(change.before->text("cluster_dns")),
                                 .cluster = change.id,
                                 .actor = {},
                                 .at = {}};
     }
     news.changes.push_back(std::move(change));
+  }
+}
+
+base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
+  std::string sql =
+      "SELECT seq, at, actor, request_id, source, method, path, family, id, before, after, version "
+      "FROM fleet_audit WHERE true";
+  std::vector<std::string> texts;
+  const auto where = [&](const char* condition, std::string value) {
+    sql += std::string(" AND ") + condition;
+    texts.push_back(std::move(value));
+  };
+  if (!query.family.empty()) where("family = ?", query.family);
+  if (!query.id.empty()) where("id = ?", query.id);
+  if (!query.actor.empty()) where("actor = ?", query.actor);
+  if (query.since) sql += fmt::format(" AND at_us >= {}", microseconds(*query.since));
+  if (query.until) sql += fmt::format(" AND at_us < {}", microseconds(*query.until));
+  if (query.before) sql += fmt::format(" AND seq < {}", *query.before);
+  KL_ASSIGN(auto rows,
+            database_.prepare(sql + fmt::format(" ORDER BY seq DESC LIMIT {}", query.limit)));
+  for (std::size_t i = 0; i < texts.size(); ++i) rows.bind(static_cast<int>(i) + 1, texts[i]);
+  base::json::Array out;
+  while (true) {
+    KL_ASSIGN(const bool row, rows.step());
+    if (!row) return out;
+    base::json::Object entry;
+    for (int column = 0; column < rows.columns(); ++column) {
+      const std::string name = rows.column_name(column);
+      if (rows.type(column) == dbfile::Statement::Type::kNull) {
+        entry.set(name, nullptr);
+      } else if (rows.type(column) == dbfile::Statement::Type::kInteger) {
+        entry.set(name, rows.integer(column));
+      } else if (name == "before" || name == "after") {
+        const auto document = base::json::Document::parse(rows.text(column));
+        entry.set(name, document ? base::json::to_value(document->root()) : Value());
+      } else {
+        entry.set(name, rows.text(column));
+      }
+    }
+    out.emplace_back(std::move(entry));
   }
 }
 
@@ -262,6 +308,11 @@ base::Result<> SqliteKeeper::write_tombstone(const Change& change) {
     remove.bind(1, *change.unearthed);
     KL_TRY(remove.run());
   }
+  if (change.tombstone) {
+    KL_ASSIGN(auto remove, database_.prepare("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
+    remove.bind(1, change.id);
+    return remove.run();
+  }
   if (!change.buried) return {};
   const std::string text = base::json::compact(to_value(*change.buried));
   KL_ASSIGN(auto put,
@@ -274,26 +325,29 @@ base::Result<> SqliteKeeper::write_tombstone(const Change& change) {
 base::Result<> SqliteKeeper::write_audit(const Change& change) {
   KL_ASSIGN(auto put, database_.prepare(
                           "INSERT INTO fleet_audit (at, actor, request_id, source, method, path, "
-                          "family, id, before, after, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, "
-                          "?, ?)"));
+                          "family, id, before, after, version, at_us) VALUES (?, ?, ?, ?, ?, ?, ?, "
+                          "?, ?, ?, ?, ?)"));
   const std::string at = base::format_rfc3339(change.at);
   put.bind(1, at).bind(2, change.actor.name).bind(3, change.actor.request_id);
   put.bind(4, change.actor.source).bind(5, change.actor.method).bind(6, change.actor.path);
-  put.bind(7, collection_of(change.family)).bind(8, change.id);
+  put.bind(7, family_text(change)).bind(8, change.id);
   constexpr int kBefore = 9;
   const std::string before = change.before ? base::json::compact(*change.before) : "";
   const std::string after = change.after ? base::json::compact(*change.after) : "";
   if (change.before) put.bind(kBefore, before);
   if (change.after) put.bind(kBefore + 1, after);
   put.bind(kBefore + 2, static_cast<std::int64_t>(change.version));
+  put.bind(kBefore + 3, microseconds(change.at));
   return put.run();
 }
 
 base::Result<> SqliteKeeper::keep(const Change& change) {
   dbfile::Transaction transaction = std::move(*transaction_);
   transaction_.reset();
-  KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
-                      change.version));
+  if (!change.tombstone) {
+    KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
+                        change.version));
+  }
   KL_TRY(write_tombstone(change));
   KL_TRY(write_audit(change));
   KL_ASSIGN(const std::int64_t entry, number("SELECT max(seq) FROM fleet_audit"));

@@ -32,6 +32,7 @@ class SqliteKeeper final : public Keeper {
   /// The audit trail tells what others changed; a file that changed without it (an older server
   /// wrote) is read anew.
   base::Result<News> look() override;
+  base::Result<base::json::Array> audit(const AuditQuery& query) override;
 
  private:
   explicit SqliteKeeper(dbfile::Database database) : database_(std::move(database)) {}

@@ -227,6 +227,52 @@ class Restarts(harness.Case):
                                  ("writer", "DELETE", "/namespaces/a", "namespaces", "a", 0, 1, 2)])
 
 
+class Trail(harness.Case):
+    def trail(self, store):
+        folder = self.folder / store
+        folder.mkdir()
+        server = Server(folder, store, "harbour.json")
+        for number in range(5):
+            server.write("POST", "/namespaces", {"id": f"n{number}"})
+        server.write("PUT", "/namespaces/n1", {"labels": {"a": "b"}})
+        server.write("DELETE", "/clusters/cork-dev")
+        status, answer = server.read("/audit")
+        self.assertEqual(status, 200)
+        self.assertEqual([one["id"] for one in answer["entries"]], ["cork-dev", "n1", "n4", "n3", "n2", "n1", "n0"])
+        self.assertEqual((answer["entries"][0]["after"], answer["entries"][0]["before"]["id"], answer["cursor"]), (None, "cork-dev", None))
+        self.assertEqual([one["method"] for one in server.read("/audit?family=namespaces&id=n1")[1]["entries"]], ["PUT", "POST"])
+        self.assertEqual(server.read("/audit?actor=nobody")[1]["entries"], [])
+        self.assertEqual(server.read("/audit?until=2020-01-01T00:00:00Z")[1]["entries"], [])
+        self.assertEqual(len(server.read("/audit?since=2020-01-01T00:00:00Z")[1]["entries"]), 7)
+        pages, cursor = [], ""
+        while cursor is not None:
+            page = server.read(f"/audit?limit=3{cursor and f'&cursor={cursor}'}")[1]
+            pages += [one["seq"] for one in page["entries"]]
+            cursor = page["cursor"]
+        self.assertEqual(pages, [7, 6, 5, 4, 3, 2, 1])
+        for query in ("since=yesterday", "limit=x", "cursor=-1"):
+            self.assertEqual(server.read(f"/audit?{query}")[0], 400)
+        # A tombstone is looked at and dropped.
+        poll = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
+        buried = server.read("/tombstones")[1]
+        self.assertEqual([(one["cluster_dns"], one["cluster"], one["deleted_by"]) for one in buried], [("cork-dev.harbour.test", "cork-dev", "writer")])
+        self.assertEqual(server.read(poll)[0], 200)
+        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test"), (200, buried[0]))
+        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test")[0], 404)
+        self.assertEqual(server.read(poll)[0], 404)
+        self.assertEqual(server.read("/audit?family=tombstones")[1]["entries"][0]["id"], "cork-dev.harbour.test")
+        server.stop()
+        server = Server(folder, store, "harbour.json")
+        self.assertEqual((server.read(poll)[0], server.read("/tombstones")[1]), (404, []))
+        server.stop()
+
+    def test_sqlite(self):
+        self.trail("sqlite")
+
+    def test_memory(self):
+        self.trail("memory")
+
+
 class Concurrency(harness.Case):
     def together(self, *calls):
         threads = [threading.Thread(target=call) for call in calls]

@@ -1,0 +1,50 @@
+// Tombstones and audit entries as JSON.
+#include "fleet/fleet.h"
+
+namespace kollect::fleet {
+
+using base::json::Object;
+using base::json::Value;
+
+Value to_value(const Tombstone& tombstone) {
+  Object out;
+  out.set("cluster_dns", tombstone.dns);
+  out.set("cluster", tombstone.cluster);
+  out.set("deleted_at", base::format_rfc3339_seconds(tombstone.at));
+  out.set("deleted_by", tombstone.actor);
+  return out;
+}
+
+base::Result<Tombstone> tombstone_from(const Value& value) {
+  const auto at = base::parse_rfc3339(value.text("deleted_at"));
+  if (!at || value.text("cluster_dns").empty()) {
+    return base::configuration("a tombstone needs cluster_dns and deleted_at");
+  }
+  return Tombstone{.dns = std::string(value.text("cluster_dns")),
+                   .cluster = std::string(value.text("cluster")),
+                   .actor = std::string(value.text("deleted_by")),
+                   .at = *at};
+}
+
+std::string_view family_text(const Change& change) {
+  return change.tombstone ? "tombstones" : collection_of(change.family);
+}
+
+Value audit_entry(std::int64_t sequence, const Change& change) {
+  Object out;
+  out.set("seq", sequence);
+  out.set("at", base::format_rfc3339(change.at));
+  out.set("actor", change.actor.name);
+  out.set("request_id", change.actor.request_id);
+  out.set("source", change.actor.source);
+  out.set("method", change.actor.method);
+  out.set("path", change.actor.path);
+  out.set("family", family_text(change));
+  out.set("id", change.id);
+  out.set("before", change.before ? *change.before : Value());
+  out.set("after", change.after ? *change.after : Value());
+  out.set("version", change.version);
+  return out;
+}
+
+}  // namespace kollect::fleet
