@@ -122,8 +122,10 @@ TEST_F(CollectorTest, AChangedRegistrationChangesOnlyWhatDiffers) {
   EXPECT_TRUE(stage.settles(owner));
   EXPECT_EQ(stage.rows(owner), "a/three a/two b/three b/two");
   EXPECT_EQ(changes(*reader), "+a/three +b/three -a/one -b/one");
-  // The watch went on: one list of the reflector, one per namespace beside it (pages of two).
-  EXPECT_EQ(kube_.requests("configmaps", false, "a"), 2U);
+  // The watch went on: one list of the reflector, one per namespace beside it (pages of two), once
+  // more when a plan came in between.
+  EXPECT_GE(kube_.requests("configmaps", false, "a"), 2U);
+  EXPECT_LE(kube_.requests("configmaps", false, "a"), 4U);
 }
 
 TEST_F(CollectorTest, OtherNamespacesAloneAreListedAlone) {

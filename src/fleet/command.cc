@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/flags.h"
 #include "fleet/api.h"
+#include "fleet/client_command.h"
 #include "fleet/seed.h"
 #include "fleet/sqlite_keeper.h"
 
@@ -178,11 +179,7 @@ int run_fleet_command(const cli::Invocation& invocation, const std::vector<std::
   if (!args.empty() && args[0] == "serve") {
     return run_serve(invocation, {args.begin() + 1, args.end()});
   }
-  const bool help = !args.empty() && (args[0] == "help" || args[0] == "--help" || args[0] == "-h");
-  fmt::print(help ? invocation.out : invocation.err,
-             "{} fleet serve: serves the desired state of a fleet; see {} fleet serve --help\n",
-             invocation.program, invocation.program);
-  return help ? cli::kExitOk : cli::kExitFailed;
+  return run_client(invocation, args);
 }
 
 }  // namespace kollect::fleet

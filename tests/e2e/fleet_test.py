@@ -371,6 +371,68 @@ class Concurrency(harness.Case):
         server.stop()
 
 
+class Client(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self.folder, "sqlite", "harbour.json")
+        self.addCleanup(self.server.stop)
+
+    def fleet(self, *args, code=0, **env):
+        env = {"FLUX_API_URL": f"http://127.0.0.1:{self.server.port}", "FLUX_API_TOKEN": "read-token", "FLUX_API_WRITE_TOKEN": "write-token", **env}
+        ended = harness.run("fleet", *args, env=harness.environment(**env))
+        self.ends(ended, code)
+        return ended
+
+    def told(self, *args):
+        return json.loads(self.fleet(*args).stdout)
+
+    def test_records(self):
+        self.assertEqual([one["id"] for one in self.told("cluster", "list", "--filter", "environment=dev")], ["cork-dev"])
+        self.assertEqual(self.told("cluster", "get", "cork-dev")["cluster_name"], "CORK-DEV")
+        self.assertEqual(self.told("namespace", "create", "a/b", "--label", "x=y=z")["labels"], {"x": "y=z"})
+        self.assertEqual(self.told("namespace", "create", "a/b", "--annotation", "n=")["labels"], {"x": "y=z"}, "what is not given stays")
+        self.assertEqual(self.told("namespace", "delete", "a/b")["annotations"], {"n": ""})
+        self.assertIn("no namespace a/b", self.fleet("namespace", "get", "a/b", code=1).stderr)
+        self.assertIn("--force", self.fleet("component", "delete", "--help").stdout)
+        self.assertIn("409", self.fleet("component", "delete", "certs", code=1).stderr)
+
+    def test_a_component_of_a_cluster(self):
+        made = self.fleet("component", "create", "cache", "--component-path", "p", "--component-version", "1", "--oci-url", "oci://x", "--oci-tag", "t",
+                          "--cluster", "cork-dev", "--disabled", "--cluster-oci-tag", "canary").stdout
+        self.assertEqual([line for line in made.splitlines() if line.startswith("#")], ["# component", "# cluster"])
+        self.assertEqual(self.told("cluster", "get", "cork-dev")["platform_components"][-1], {"id": "cache", "enabled": False, "oci_tag": "canary"})
+        again = self.fleet("component", "create", "cache", "--component-path", "other", "--component-version", "1", "--oci-url", "oci://x", "--oci-tag", "t")
+        self.assertIn("component_path", again.stderr, "it is told that the entry differs")
+        changed = self.told("component", "patch", "cache", "--cluster", "cork-dev", "--set", "a=b=c", "--set", "d=")
+        self.assertEqual((changed["before"]["component_patches"], changed["after"]["component_patches"]), (None, {"a": "b=c", "d": ""}))
+        self.assertEqual(self.told("component", "assign", "cache", "--cluster", "cork-dev")["platform_components"][-1], {"id": "cache", "enabled": True})
+        self.assertNotIn("cache", json.dumps(self.told("component", "unassign", "cache", "--cluster", "cork-dev")), "its patches go with it")
+        self.assertIn("no component cache", self.fleet("component", "unassign", "cache", "--cluster", "cork-dev", code=1).stderr)
+
+    def test_a_file_is_applied_once(self):
+        file = harness.write(self.folder / "fleet.yaml", """\
+clusters:
+  - {id: rome-qa, cluster_name: ROME, cluster_dns: rome.test, environment: qa, platform_components: [{id: certs}], namespaces: [{id: new}]}
+namespaces:
+  - {id: new, labels: {a: b}}
+""")
+        self.assertEqual(self.fleet("apply", "-f", file).stdout.splitlines(), ["created namespace new", "created cluster rome-qa", "unchanged: 0"])
+        self.assertEqual(self.fleet("apply", "-f", file).stdout.splitlines(), ["unchanged: 2"])
+        self.assertEqual([one["id"] for one in self.told("poll-namespaces", "rome.test")["inputs"]], ["new"])
+        self.assertEqual(len(self.told("audit")["entries"]), 2)
+
+    def test_the_walk_through_and_wrong_usage(self):
+        self.fleet("demo", "add-namespace", "cork-dev", "walk", "--label", "a=b")
+        self.assertIn("walk", [one["id"] for one in self.told("demo", "flux-namespaces", "cork-dev.harbour.test")["inputs"]])
+        self.assertEqual(self.told("demo", "patch-component", "cork-dev", "dash", "--set", "k=v")["after"]["component_patches"]["k"], "v")
+        self.fleet(code=2)
+        self.fleet("cluster", code=2)
+        self.fleet("component", "patch", "dash", "--cluster", "cork-dev", "--set", "=v", code=2)
+        self.assertIn("FLUX_API_TOKEN", self.fleet("cluster", "list", code=2, FLUX_API_TOKEN="").stderr)
+        self.assertIn("401", self.fleet("cluster", "list", code=1, FLUX_API_TOKEN="wrong").stderr)
+        self.fleet("cluster", "list", code=1, FLUX_API_URL="http://127.0.0.1:1")
+
+
 class Settings(harness.Case):
     def test_wrong_settings_are_told(self):
         cases = ((dict(AUTH_TOKEN=None), "AUTH_TOKEN"), (dict(API_MODE="both"), "API_MODE"), (dict(STORE_BACKEND="disk"), "STORE_BACKEND"),

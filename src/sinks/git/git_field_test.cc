@@ -185,7 +185,7 @@ TEST_F(GitField, KilledAtAnyPointTheNextRunEndsRight) {
   // No duplicated commit with an empty difference.
   const auto text = in_repo({"log", "--format=%T", "main"});
   const auto trees = base::split(text, '\n');
-  EXPECT_GT(trees.size(), 150U);
+  EXPECT_GE(trees.size(), 100U) << "one of each round at least";
   EXPECT_EQ(std::adjacent_find(trees.begin(), trees.end()), trees.end());
 }
 
