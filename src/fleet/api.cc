@@ -100,6 +100,12 @@ std::vector<std::string> tags_of(std::string_view header) {
   return tags;
 }
 
+/// If-None-Match: the client has what it asks for.
+bool knows(const http::ServerRequest& request, const std::string& etag) {
+  const auto known = tags_of(request.header("if-none-match").value_or(""));
+  return std::ranges::find(known, etag) != known.end();
+}
+
 }  // namespace
 
 /// A request with its path taken apart.
@@ -195,8 +201,7 @@ http::Answer Api::flux(const Call& call) {
   if (call.method != "GET") return not_allowed("GET,HEAD");
   const auto ready = fleet_.answer(*route, dns);
   if (!ready) return refused(ready.error());
-  const auto known = tags_of(call.request.header("if-none-match").value_or(""));
-  const bool unchanged = std::ranges::find(known, (*ready)->etag) != known.end();
+  const bool unchanged = knows(call.request, (*ready)->etag);
   http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
   answer.headers.emplace_back("ETag", (*ready)->etag);
   if (fleet_.trouble()) {
@@ -261,8 +266,7 @@ Outcome<http::Answer> Api::item(const Call& call) {
   if (call.method == "GET") {
     FLEET_ASSIGN(const Record record, fleet_.get(call.family, call.id));
     http::Answer answer = shown_record(call.family, record);
-    const auto known = tags_of(call.request.header("if-none-match").value_or(""));
-    if (std::ranges::find(known, etag_of(record.version)) != known.end()) {
+    if (knows(call.request, etag_of(record.version))) {
       answer.status = 304;
       answer.body.clear();
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
@@ -53,6 +54,17 @@ class Commands {
     app.add_option("id", said_.id, "Id")->required();
     return app;
   }
+  /// What one cluster may have otherwise than the catalog.
+  void add_overrides(CLI::App& app) {
+    app.add_flag("--enabled,!--disabled", said_.enabled, "Rendered or only listed (enabled)");
+    cli::add_flag_value(app, "--cluster-oci-tag", said_.cluster_oci_tag, "Tag for this cluster");
+    cli::add_flag_value(app, "--cluster-component-path", said_.cluster_component_path,
+                        "Path for this cluster");
+  }
+  void add_metadata(CLI::App& app) {
+    cli::add_flag_list(app, "--label", said_.labels, "KEY=VALUE (repeatable)");
+    cli::add_flag_list(app, "--annotation", said_.annotations, "KEY=VALUE (repeatable)");
+  }
 
   base::Result<> show(const Value& value) const {
     fmt::print(invocation_.out, "{}", base::json::pretty(value));
@@ -63,10 +75,16 @@ class Commands {
     fmt::print(invocation_.out, "# {}\n", name);
     return show(value);
   }
+  /// GET of a path with the filters of the command line.
+  base::Result<> show_filtered(std::string path);
   base::Result<> show_call(const std::string& method, const std::string& path,
                            const std::optional<Value>& body = {}) {
     KL_ASSIGN(const Told told, client_->call(invocation_.context(), method, path, body));
     return show(told.value);
+  }
+  /// What a cluster polls.
+  base::Result<> show_poll(const std::string& what) {
+    return show_call("GET", "/api/v2/flux/clusters/" + base::percent_encode(said_.id) + "/" + what);
   }
   base::Result<Value> edit(Family family, const std::string& id,
                            const std::function<base::Result<Value>(const Value&)>& change) {
@@ -105,6 +123,15 @@ CLI::App& Commands::command(CLI::App& parent, const char* name, const char* help
   CLI::App* app = parent.add_subcommand(name, help);
   app->callback([this, step = std::move(step)] { chosen_ = step; });
   return *app;
+}
+
+base::Result<> Commands::show_filtered(std::string path) {
+  KL_ASSIGN(const Object filters, pairs_of(said_.filters));
+  char mark = '?';
+  for (const auto& [key, value] : filters) {
+    path += std::exchange(mark, '&') + key + "=" + base::percent_encode(value.as_string());
+  }
+  return show_call("GET", path);
 }
 
 base::Result<Value> Commands::create(Family family, const Value& body, bool keep_existing) {
@@ -275,16 +302,8 @@ void Commands::declare_family(const std::string& name, Family family) {
   CLI::App& noun =
       *app_.add_subcommand(name, "Records of the family " + std::string(collection_of(family)));
   noun.require_subcommand(1);
-  CLI::App& list = command(noun, "list", "All records", [this, family] {
-    std::string path = FleetClient::path_of(family);
-    auto pairs = pairs_of(said_.filters);
-    if (!pairs) return base::Result<>(pairs.error());
-    for (const auto& [key, value] : *pairs) {
-      path += (path.find('?') == std::string::npos ? "?" : "&") + key + "=" +
-              base::percent_encode(value.as_string());
-    }
-    return show_call("GET", path);
-  });
+  CLI::App& list = command(noun, "list", "All records",
+                           [this, family] { return show_filtered(FleetClient::path_of(family)); });
   cli::add_flag_list(list, "--filter", said_.filters,
                      "MEMBER=TEXT, also limit=N and offset=N (repeatable)");
   with_id(command(noun, "get", "A record", [this, family] {
@@ -301,8 +320,7 @@ void Commands::declare_family(const std::string& name, Family family) {
     CLI::App& make = with_id(command(noun, "create", "Makes a namespace, or sets what is given",
                                      [this] { return create_namespace(); }));
     cli::add_flag_value(make, "--cluster", said_.cluster, "Assign it to this cluster as well");
-    cli::add_flag_list(make, "--label", said_.labels, "KEY=VALUE (repeatable)");
-    cli::add_flag_list(make, "--annotation", said_.annotations, "KEY=VALUE (repeatable)");
+    add_metadata(make);
   }
   if (family != Family::kCluster) declare_references(noun, family);
 }
@@ -320,10 +338,7 @@ void Commands::declare_references(CLI::App& noun, Family family) {
     cli::add_flag_value(*app, "--cluster", said_.cluster, "Id of the cluster")->required();
   }
   if (family != Family::kComponent) return;
-  add.add_flag("--enabled,!--disabled", said_.enabled, "Rendered or only listed (enabled)");
-  cli::add_flag_value(add, "--cluster-oci-tag", said_.cluster_oci_tag, "Tag for this cluster");
-  cli::add_flag_value(add, "--cluster-component-path", said_.cluster_component_path,
-                      "Path for this cluster");
+  add_overrides(add);
 }
 
 void Commands::declare_components(CLI::App& noun) {
@@ -340,10 +355,7 @@ void Commands::declare_components(CLI::App& noun) {
                 "Append the environment to the path");
   cli::add_flag_list(make, "--depends-on", said_.depends_on, "Id of a component (repeatable)");
   cli::add_flag_value(make, "--cluster", said_.cluster, "Assign it to this cluster as well");
-  make.add_flag("--enabled,!--disabled", said_.enabled, "Rendered or only listed (enabled)");
-  cli::add_flag_value(make, "--cluster-oci-tag", said_.cluster_oci_tag, "Tag for this cluster");
-  cli::add_flag_value(make, "--cluster-component-path", said_.cluster_component_path,
-                      "Path for this cluster");
+  add_overrides(make);
   CLI::App& patch = with_id(command(noun, "patch", "Sets patches of a component of a cluster",
                                     [this] { return patch_component(); }));
   cli::add_flag_value(patch, "--cluster", said_.cluster, "Id of the cluster")->required();
@@ -363,21 +375,11 @@ void Commands::declare_others() {
                    "Inputs that a cluster polls, by its DNS name"),
         std::tuple("poll-namespaces", "namespaces", "The same for namespaces"),
         std::tuple("poll-rolebindings", "rolebindings", "The same for role bindings")}) {
-    with_id(command(app_, name, help, [this, what = std::string(what)] {
-      return show_call("GET",
-                       "/api/v2/flux/clusters/" + base::percent_encode(said_.id) + "/" + what);
-    }));
+    with_id(
+        command(app_, name, help, [this, what = std::string(what)] { return show_poll(what); }));
   }
-  CLI::App& audit = command(app_, "audit", "The audit trail, newest first", [this] {
-    std::string path = "/audit";
-    auto pairs = pairs_of(said_.filters);
-    if (!pairs) return base::Result<>(pairs.error());
-    for (const auto& [key, value] : *pairs) {
-      path += (path.find('?') == std::string::npos ? "?" : "&") + key + "=" +
-              base::percent_encode(value.as_string());
-    }
-    return show_call("GET", path);
-  });
+  CLI::App& audit = command(app_, "audit", "The audit trail, newest first",
+                            [this] { return show_filtered("/audit"); });
   cli::add_flag_list(audit, "--filter", said_.filters,
                      "family, id, actor, since, until, limit, cursor = TEXT (repeatable)");
   command(app_, "tombstones", "Deleted clusters, whose polls are answered with nothing",
@@ -391,13 +393,9 @@ void Commands::declare_demo() {
                           [this] { return create_namespace(); });
   add.add_option("cluster", said_.cluster, "Id of the cluster")->required();
   with_id(add);
-  cli::add_flag_list(add, "--label", said_.labels, "KEY=VALUE (repeatable)");
-  cli::add_flag_list(add, "--annotation", said_.annotations, "KEY=VALUE (repeatable)");
-  with_id(
-      command(demo, "flux-namespaces", "Namespaces that a cluster polls, by its DNS name", [this] {
-        return show_call("GET",
-                         "/api/v2/flux/clusters/" + base::percent_encode(said_.id) + "/namespaces");
-      }));
+  add_metadata(add);
+  with_id(command(demo, "flux-namespaces", "Namespaces that a cluster polls, by its DNS name",
+                  [this] { return show_poll("namespaces"); }));
   CLI::App& patch = command(demo, "patch-component", "Sets patches of a component",
                             [this] { return patch_component(); });
   patch.add_option("cluster", said_.cluster, "Id of the cluster")->required();

@@ -80,6 +80,16 @@ base::Result<> SeedKeeper::write() const {
 
 namespace {
 
+/// None: the record goes.
+void put(std::map<std::string, Value>& records, const std::string& id,
+         std::optional<Value> record) {
+  if (record) {
+    records.insert_or_assign(id, *std::move(record));
+  } else {
+    records.erase(id);
+  }
+}
+
 bool fits(const AuditQuery& query, std::int64_t sequence, const Change& change) {
   const auto is = [](const std::string& wanted, std::string_view value) {
     return wanted.empty() || wanted == value;
@@ -101,20 +111,21 @@ base::Result<Array> SeedKeeper::audit(const AuditQuery& query) {
 
 base::Result<> SeedKeeper::keep(const Change& change) {
   auto& records = records_.at(static_cast<std::size_t>(change.family));
-  const auto records_before = records;
+  const auto old = records.find(change.id);
+  // Kept for the way back: one record, not the fleet.
+  std::optional<Value> before;
+  if (!change.tombstone && old != records.end()) before = old->second;
   const auto tombstones_before = tombstones_;
   if (change.tombstone) {
     tombstones_.erase(change.id);
-  } else if (change.after) {
-    records.insert_or_assign(change.id, to_storage(change.family, *change.after));
   } else {
-    records.erase(change.id);
+    put(records, change.id,
+        change.after ? std::optional(to_storage(change.family, *change.after)) : std::nullopt);
   }
   if (change.unearthed) tombstones_.erase(*change.unearthed);
   if (change.buried) tombstones_.insert_or_assign(change.buried->dns, *change.buried);
-  auto written = write();
-  if (!written) {
-    records = records_before;
+  if (auto written = write(); !written) {
+    if (!change.tombstone) put(records, change.id, std::move(before));
     tombstones_ = tombstones_before;
     return written;
   }

@@ -42,6 +42,19 @@ std::int64_t microseconds(base::WallTime time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
 }
 
+base::Result<Value> value_in(std::string_view text) {
+  const auto document = base::json::Document::parse(text);
+  if (!document) return document.error();
+  return base::json::to_value(document->root());
+}
+
+/// Of an audit entry; none: the column is null, or cannot be read.
+std::optional<Value> record_at(const dbfile::Statement& row, int column) {
+  if (row.type(column) == dbfile::Statement::Type::kNull) return std::nullopt;
+  auto value = value_in(row.text(column));
+  return value ? std::optional(*std::move(value)) : std::nullopt;
+}
+
 }  // namespace
 
 base::Result<SqliteUrl> parse_sqlite_url(const std::string& url) {
@@ -132,9 +145,8 @@ base::Result<Content> SqliteKeeper::content(const base::Logger* log) {
       KL_ASSIGN(const bool row, rows.step());
       if (!row) break;
       const std::string id(rows.text(0));
-      const auto document = base::json::Document::parse(rows.text(1));
-      auto record = document ? from_storage(family, base::json::to_value(document->root()))
-                             : base::Result<Value>(document.error());
+      const auto stored = value_in(rows.text(1));
+      auto record = stored ? from_storage(family, *stored) : base::Result<Value>(stored.error());
       if (!record) {
         if (log != nullptr) {
           log->error("a record cannot be read and is left out",
@@ -153,9 +165,9 @@ base::Result<Content> SqliteKeeper::content(const base::Logger* log) {
   while (true) {
     KL_ASSIGN(const bool row, rows.step());
     if (!row) break;
-    const auto document = base::json::Document::parse(rows.text(0));
-    if (!document) continue;
-    if (auto one = tombstone_from(base::json::to_value(document->root()))) {
+    const auto stored = value_in(rows.text(0));
+    if (!stored) continue;
+    if (auto one = tombstone_from(*stored)) {
       content.tombstones.push_back(*std::move(one));
     }
   }
@@ -169,11 +181,6 @@ base::Result<News> SqliteKeeper::trail() {
             database_.prepare("SELECT a.seq, a.family, a.id, a.after, a.version, a.before "
                               "FROM fleet_audit a WHERE a.seq > ? ORDER BY a.seq"));
   rows.bind(1, seen_entry_);
-  const auto record_in = [](std::string_view text) -> std::optional<Value> {
-    const auto document = base::json::Document::parse(text);
-    if (!document) return std::nullopt;
-    return base::json::to_value(document->root());
-  };
   while (true) {
     KL_ASSIGN(const bool row, rows.step());
     if (!row) return news;
@@ -186,12 +193,8 @@ base::Result<News> SqliteKeeper::trail() {
     constexpr int kAfter = 3;
     constexpr int kVersion = 4;
     constexpr int kBefore = 5;
-    if (rows.type(kAfter) != dbfile::Statement::Type::kNull) {
-      change.after = record_in(rows.text(kAfter));
-    }
-    if (rows.type(kBefore) != dbfile::Statement::Type::kNull) {
-      change.before = record_in(rows.text(kBefore));
-    }
+    change.after = record_at(rows, kAfter);
+    change.before = record_at(rows, kBefore);
     change.version = static_cast<std::uint64_t>(rows.integer(kVersion));
     if (change.family == Family::kCluster && change.after) {
       change.unearthed = std::string(change.after->text("cluster_dns"));
@@ -231,13 +234,10 @@ base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
     base::json::Object entry;
     for (int column = 0; column < rows.columns(); ++column) {
       const std::string name = rows.column_name(column);
-      if (rows.type(column) == dbfile::Statement::Type::kNull) {
-        entry.set(name, nullptr);
+      if (name == "before" || name == "after") {
+        entry.set(name, record_at(rows, column).value_or(Value()));
       } else if (rows.type(column) == dbfile::Statement::Type::kInteger) {
         entry.set(name, rows.integer(column));
-      } else if (name == "before" || name == "after") {
-        const auto document = base::json::Document::parse(rows.text(column));
-        entry.set(name, document ? base::json::to_value(document->root()) : Value());
       } else {
         entry.set(name, rows.text(column));
       }
