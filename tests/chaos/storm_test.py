@@ -13,7 +13,6 @@ import http.client
 import pathlib
 import random
 import re
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -21,6 +20,8 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+import harness  # noqa: E402
+import manifests as m  # noqa: E402
 import operator_test as op  # noqa: E402
 from sandbox import Sandbox  # noqa: E402
 
@@ -46,56 +47,11 @@ SILENCE = 3  # seconds until the operator gives a silent watch up
 
 
 def manifests(folder):
-    dsn = f"postgresql://{op.PG['PGUSER']}:{op.PG['PGPASSWORD']}@127.0.0.1:{op.PG['PGPORT']}/{op.PG['PGDATABASE']}"
-    return f"""\
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {NS}}}
-{op.secret(NS, "pg", dsn=dsn)}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {{name: apps, namespace: {NS}}}
-spec:
-  targetGVK: {{group: apps, version: v1, kind: Deployment}}
-  attributes:
-    - {{name: version, path: "$.metadata.labels['app.kubernetes.io/version']"}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {{name: apps, namespace: {NS}}}
-spec: {{profileRef: apps}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: pg, namespace: {NS}}}
-spec:
-  type: postgres
-  postgres: {{databaseRef: {{name: pg}}, table: storm}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: file, namespace: {NS}}}
-spec:
-  type: sqlite
-  sqlite: {{path: storm.db}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectSnapshotSink
-metadata: {{name: git, namespace: {NS}}}
-spec:
-  type: git
-  endpoint: file://{folder}/storm.git
-  layout: {{mode: perResource, content: item}}
-  git: {{branch: main}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {{name: storm, namespace: {NS}}}
-spec:
-  databaseSinkRefs: [pg, file]
-  snapshotSinkRefs: [git]
-"""
+    return (m.namespace(NS)
+            + m.profile(NS, "apps", "Deployment", {"name": "version", "path": "$.metadata.labels['app.kubernetes.io/version']"}, group="apps")
+            + m.target(NS, "apps", "apps")
+            + m.postgres_sink(NS, op.dsn(), "storm") + m.sqlite_sink(NS, "storm.db") + m.git_sink(NS, f"file://{folder}/storm.git")
+            + m.inventory(NS, "storm", databaseSinkRefs=["pg", "file"], snapshotSinkRefs=["git"]))
 
 
 class Storm:
@@ -152,35 +108,20 @@ class Storm:
                 pass  # it is being restarted
 
     def truth(self):
-        items = self.sandbox.call("GET", "/apis/apps/v1/deployments")["items"]
-        return {i["metadata"]["uid"]: (i["metadata"]["name"], i["metadata"]["labels"]["app.kubernetes.io/version"]) for i in items}
-
-    @staticmethod
-    def by_uid(rows):
-        found = {uid: (name, version) for uid, name, version in rows}
-        return found if len(found) == len(rows) else {"a row twice": ("", "")}
+        return self.sandbox.deployments()
 
     def table(self):
         lines = op.sql("select source_uid, payload->>'name', payload->'attributes'->>'version' from storm")
-        return self.by_uid([line.split("\t") for line in lines]) if lines is not None else {}
+        return harness.by_uid(lines and [line.split("\t") for line in lines])
 
     def file(self):
-        path = self.folder / "storm.db"
-        if not path.exists():
-            return {}
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
-        try:
-            return self.by_uid(connection.execute("select uid, name, attributes->>'version' from inventory_rows").fetchall())
-        except sqlite3.OperationalError:
-            return {}
-        finally:
-            connection.close()
+        return harness.by_uid(harness.sqlite_rows(self.folder / "storm.db", "select uid, name, attributes->>'version' from inventory_rows"))
 
     def repository(self):
         out = subprocess.run(["git", "-C", str(self.folder / "storm.git"), "grep", "-h", "-E", "^(  version|name|uid): ", "main", "--", "*.yaml"],
                              capture_output=True, text=True, check=False).stdout
         rows = re.findall(r"^  version: \"?([^\"\n]*)\"?\nname: (\S+)\nuid: (\S+)$", out, re.M)
-        return self.by_uid([(uid, name, version) for version, name, uid in rows])
+        return harness.by_uid([(uid, name, version) for version, name, uid in rows])
 
     def compare(self, number, what, told):
         struck = ", ".join(f"{rule['id']} {rule['strikes']}" for rule in told["rules"]) or "?"

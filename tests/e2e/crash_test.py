@@ -13,11 +13,11 @@ import re
 import resource
 import shutil
 import signal
-import sqlite3
 import subprocess
 import time
 
 import harness
+import manifests as m
 import operator_test as op
 from sandbox import Sandbox
 
@@ -29,49 +29,12 @@ DEPLOYMENTS = f"/apis/apps/v1/namespaces/{NS}/deployments"
 
 
 def manifests(folder):
-    return f"""\
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {NS}}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {{name: apps, namespace: {NS}}}
-spec:
-  targetGVK: {{group: apps, version: v1, kind: Deployment}}
-  attributes:
-    - {{name: version, path: "$.metadata.labels['app.kubernetes.io/version']"}}
-    - {{name: text, path: "$.metadata.annotations.text", optional: true}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {{name: apps, namespace: {NS}}}
-spec: {{profileRef: apps, includedNamespaces: [{NS}]}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: file, namespace: {NS}}}
-spec:
-  type: sqlite
-  sqlite: {{path: crash.db}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectSnapshotSink
-metadata: {{name: git, namespace: {NS}}}
-spec:
-  type: git
-  endpoint: file://{folder}/crash.git
-  layout: {{mode: perResource, content: item}}
-  git: {{branch: main}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {{name: all, namespace: {NS}}}
-spec:
-  exportMinInterval: 0s
-  databaseSinkRefs: [file]
-  snapshotSinkRefs: [git]
-"""
+    return (m.namespace(NS)
+            + m.profile(NS, "apps", "Deployment", {"name": "version", "path": "$.metadata.labels['app.kubernetes.io/version']"},
+                        {"name": "text", "path": "$.metadata.annotations.text", "optional": True}, group="apps")
+            + m.target(NS, "apps", "apps", includedNamespaces=[NS])
+            + m.sqlite_sink(NS, "crash.db") + m.git_sink(NS, f"file://{folder}/crash.git")
+            + m.inventory(NS, exportMinInterval="0s", databaseSinkRefs=["file"], snapshotSinkRefs=["git"]))
 
 
 class WithSinks(op.Scenario):
@@ -117,30 +80,18 @@ class WithSinks(op.Scenario):
             time.sleep(0.01)
 
     # What the sinks hold.
-    @staticmethod
-    def by_uid(rows):
-        found = {uid: (name, version) for uid, name, version in rows}
-        return found if len(found) == len(rows) else {"a row twice": rows}
-
     def truth(self):
-        items = self.sandbox.call("GET", DEPLOYMENTS)["items"]
-        return {i["metadata"]["uid"]: (i["metadata"]["name"], i["metadata"]["labels"]["app.kubernetes.io/version"]) for i in items}
+        return self.sandbox.deployments(DEPLOYMENTS)
 
     def table(self):
-        connection = sqlite3.connect(f"file:{self.folder}/crash.db?mode=ro", uri=True, timeout=30)
-        try:
-            return self.by_uid(connection.execute("select uid, name, attributes->>'version' from inventory_rows").fetchall())
-        except sqlite3.OperationalError:
-            return None
-        finally:
-            connection.close()
+        return harness.by_uid(harness.sqlite_rows(self.folder / "crash.db", "select uid, name, attributes->>'version' from inventory_rows"))
 
     def rows_in(self, texts):
         found = []
         for text in texts:
             fields = dict(re.findall(r"^ *(version|name|uid): \"?([^\"\n]*)", text.replace("\nversion: v1\n", "\n"), re.M))
             found.append((fields["uid"], fields["name"], fields["version"]))
-        return self.by_uid(found)
+        return harness.by_uid(found)
 
     def repository(self):
         work = self.folder / "checkout"

@@ -4,11 +4,11 @@
 import json
 import pathlib
 import re
-import sqlite3
 import subprocess
 import urllib.request
 
 import harness
+import manifests as m
 import operator_test as op
 from sandbox import Sandbox
 
@@ -23,58 +23,16 @@ BOAT_CRD = {
 
 
 def profile(name, group, version, kind, attribute="data", path="$.data"):
-    return f"""---
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {{name: {name}, namespace: ops}}
-spec:
-  targetGVK: {{group: "{group}", version: {version}, kind: {kind}}}
-  attributes: [{{name: {attribute}, path: '{path}', type: map, optional: true}}]
-"""
+    return m.profile("ops", name, kind, {"name": attribute, "path": path, "type": "map", "optional": True}, group=group, version=version)
 
 
-def target(name, profile_name, extra=""):
-    return f"""---
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {{name: {name}, namespace: ops}}
-spec: {{profileRef: {profile_name}, includedNamespaces: [sea]{extra}}}
-"""
+def target(name, profile_name, **spec):
+    return m.target("ops", name, profile_name, includedNamespaces=["sea"], **spec)
 
 
 def base(folder):
-    return f"""
-apiVersion: v1
-kind: Namespace
-metadata: {{name: sea}}
----
-apiVersion: v1
-kind: Namespace
-metadata: {{name: ops}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: file, namespace: ops}}
-spec:
-  type: sqlite
-  sqlite: {{path: rows.db}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectSnapshotSink
-metadata: {{name: git, namespace: ops}}
-spec:
-  type: git
-  endpoint: file://{folder}/rows.git
-  layout: {{mode: perResource, content: item}}
-  git: {{branch: main}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {{name: all, namespace: ops}}
-spec:
-  databaseSinkRefs: [file]
-  snapshotSinkRefs: [git]
-"""
+    return (m.namespace("sea") + m.namespace("ops") + m.sqlite_sink("ops", "rows.db") + m.git_sink("ops", f"file://{folder}/rows.git")
+            + m.inventory("ops", databaseSinkRefs=["file"], snapshotSinkRefs=["git"]))
 
 
 class Served(op.Scenario):
@@ -104,16 +62,7 @@ class Served(op.Scenario):
         return {r["id"]: (r["matches"], r["strikes"]) for r in self.sandbox.call("GET", "/sandbox/faults")["rules"]}
 
     def ask(self, query):
-        path = pathlib.Path(self.folder) / "rows.db"
-        if not path.exists():
-            return None
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
-        try:
-            return connection.execute(query).fetchall()
-        except sqlite3.OperationalError:
-            return None
-        finally:
-            connection.close()
+        return harness.sqlite_rows(pathlib.Path(self.folder) / "rows.db", query)
 
     def names(self, kind="ConfigMap"):
         found = self.ask(f"SELECT name FROM inventory_rows WHERE kind = '{kind}' ORDER BY name")
@@ -377,18 +326,9 @@ class DeletedWhileWeWereDown(Served):
         return [tuple(line.split("\t")) for line in op.sql(f"select {columns} from deploys order by 1, 2") or []]
 
     def test_rows_of_what_went_go(self):
-        dsn = f"postgresql://{op.PG['PGUSER']}:{op.PG['PGPASSWORD']}@127.0.0.1:{op.PG['PGPORT']}/{op.PG['PGDATABASE']}"
-        sink = f"""{op.secret("ops", "pg", dsn=dsn)}---
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: pg, namespace: ops}}
-spec:
-  type: postgres
-  cluster: berlin
-  postgres: {{databaseRef: {{name: pg}}, table: deploys}}
-"""
-        self.begin(sink + profile("maps", "", "v1", "ConfigMap") + target("deploys", "maps", ", names: [web, gone, api]")
-                   + target("removed-target", "maps", ", names: [orphan]"), maps=("web", "gone", "orphan"), operator=False)
+        sink = m.postgres_sink("ops", op.dsn(), "deploys", cluster="berlin")
+        self.begin(sink + profile("maps", "", "v1", "ConfigMap") + target("deploys", "maps", names=["web", "gone", "api"])
+                   + target("removed-target", "maps", names=["orphan"]), maps=("web", "gone", "orphan"), operator=False)
         self.sandbox.patch("/apis/kollect.dev/v1alpha1/namespaces/ops/kollectinventories/all", spec={"databaseSinkRefs": ["pg"], "snapshotSinkRefs": None})
         operator = self.run_operator()
         op.until("the backend before", lambda: len(self.table("cluster, payload->>'name'")) == 3)

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import unittest
@@ -89,6 +90,25 @@ def config_maps(count, value, namespaces=5):
               "metadata": {"name": f"c{i:05}", "namespace": f"n{i % namespaces}", "uid": f"u-{i}"},
               "data": {"k": f"{value} {i} " + hashlib.sha512(f"{value} {i}".encode()).hexdigest() * 2}} for i in range(count)]
     return json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def sqlite_rows(path, query):
+    """Rows of a file that may be written just now; None while it is not there or has no tables."""
+    if not pathlib.Path(path).exists():
+        return None
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
+    try:
+        return connection.execute(query).fetchall()
+    except sqlite3.OperationalError:
+        return None
+    finally:
+        connection.close()
+
+
+def by_uid(rows):
+    """{uid: (name, version)} of rows with these three; something that equals nothing when a uid is there twice or rows is None."""
+    found = {uid: (name, version) for uid, name, version in rows or ()}
+    return found if rows is not None and len(found) == len(rows) else {"no rows, or a row twice": rows}
 
 
 class Case(unittest.TestCase):

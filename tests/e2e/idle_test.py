@@ -2,10 +2,10 @@
 """An idle hour, shortened: sixty refreshes of an inventory of which nothing changes. They compare and write nothing: no row, no file, no
 commit, no status, no event."""
 import pathlib
-import sqlite3
 import subprocess
 
 import harness
+import manifests as m
 import operator_test as op
 from sandbox import Sandbox
 
@@ -14,55 +14,11 @@ REFRESHES = 60
 
 
 def manifests(folder):
-    dsn = f"postgresql://{op.PG['PGUSER']}:{op.PG['PGPASSWORD']}@127.0.0.1:{op.PG['PGPORT']}/{op.PG['PGDATABASE']}"
-    return f"""
-apiVersion: v1
-kind: Namespace
-metadata: {{name: ops}}
-{op.secret("ops", "pg", dsn=dsn)}---
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {{name: apps, namespace: ops}}
-spec:
-  targetGVK: {{group: apps, version: v1, kind: Deployment}}
-  attributes: [{{name: replicas, path: $.spec.replicas, type: int}}]
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {{name: apps, namespace: ops}}
-spec: {{profileRef: apps}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: pg, namespace: ops}}
-spec:
-  type: postgres
-  postgres: {{databaseRef: {{name: pg}}, table: idle}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: file, namespace: ops}}
-spec:
-  type: sqlite
-  sqlite: {{path: rows.db}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectSnapshotSink
-metadata: {{name: git, namespace: ops}}
-spec:
-  type: git
-  endpoint: file://{folder}/rows.git
-  layout: {{mode: perResource, content: item}}
-  git: {{branch: main}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {{name: all, namespace: ops}}
-spec:
-  exportMinInterval: 1s
-  databaseSinkRefs: [pg, file]
-  snapshotSinkRefs: [git]
-"""
+    return (m.namespace("ops")
+            + m.profile("ops", "apps", "Deployment", {"name": "replicas", "path": "$.spec.replicas", "type": "int"}, group="apps")
+            + m.target("ops", "apps", "apps")
+            + m.postgres_sink("ops", op.dsn(), "idle") + m.sqlite_sink("ops", "rows.db") + m.git_sink("ops", f"file://{folder}/rows.git")
+            + m.inventory("ops", exportMinInterval="1s", databaseSinkRefs=["pg", "file"], snapshotSinkRefs=["git"]))
 
 
 class Idle(op.Scenario):
@@ -77,10 +33,8 @@ class Idle(op.Scenario):
     def written(self):
         """Everything that would tell of a write."""
         folder = pathlib.Path(self.folder)
-        connection = sqlite3.connect(f"file:{folder}/rows.db?mode=ro", uri=True, timeout=30)
-        rows = connection.execute("SELECT count(*), max(exported_at) FROM inventory_rows").fetchall()
-        history = connection.execute("SELECT count(*) FROM inventory_changes").fetchall()
-        connection.close()
+        rows = harness.sqlite_rows(folder / "rows.db", "SELECT count(*), max(exported_at) FROM inventory_rows")
+        history = harness.sqlite_rows(folder / "rows.db", "SELECT count(*) FROM inventory_changes")
         return {
             "table": op.sql("select count(*), max(exported_at), max(xmin::text::bigint) from idle"),
             "file": (rows, history),

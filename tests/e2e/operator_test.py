@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 """The operator on a real kube-apiserver with PostgreSQL and Git over https: manifests are applied, backends are read."""
-import base64
 import json
 import os
 import pathlib
@@ -10,6 +9,7 @@ import subprocess
 import time
 
 import harness
+from manifests import secret
 
 SERVERS = harness.ROOT / "scripts/servers"
 NAME = f"op-{os.getpid()}"
@@ -98,20 +98,18 @@ class Operator:
         return pathlib.Path(self.log.name).read_text(encoding="utf-8")
 
 
-def secret(ns, name, **data):
-    lines = "\n".join(f"  {key}: {base64.b64encode(value.encode()).decode()}" for key, value in data.items())
-    return f"---\napiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: {ns}}}\ndata:\n{lines}\n"
+def dsn():
+    return f"postgresql://{PG['PGUSER']}:{PG['PGPASSWORD']}@127.0.0.1:{PG['PGPORT']}/{PG['PGDATABASE']}"
 
 
 def team(ns, cluster="", table="rows", repo="team"):
     """Profile, target, sinks and inventory of a namespace."""
-    dsn = f"postgresql://{PG['PGUSER']}:{PG['PGPASSWORD']}@127.0.0.1:{PG['PGPORT']}/{PG['PGDATABASE']}"
     ca = pathlib.Path(GIT["GIT_CA"]).read_text(encoding="utf-8")
     return f"""\
 apiVersion: v1
 kind: Namespace
 metadata: {{name: {ns}}}
-{secret(ns, "pg", dsn=dsn, url=dsn, connectionString=dsn)}
+{secret(ns, "pg", dsn=dsn(), url=dsn(), connectionString=dsn())}
 {secret(ns, "git", username=GIT["GIT_USER"], password=GIT["GIT_PASS"])}
 {secret(ns, "ca", **{"ca.crt": ca})}
 ---

@@ -44,6 +44,11 @@ class Sandbox:
     def patch(self, path, **members):
         return self.call("PATCH", path, members, "application/merge-patch+json")
 
+    def deployments(self, path="/apis/apps/v1/deployments"):
+        """{uid: (name, version)}, the version by its label."""
+        items = self.call("GET", path)["items"]
+        return {i["metadata"]["uid"]: (i["metadata"]["name"], i["metadata"]["labels"]["app.kubernetes.io/version"]) for i in items}
+
     def stop(self):
         self.process.kill()
         self.process.wait()

@@ -8,6 +8,7 @@ import threading
 import urllib.parse
 
 import harness
+import manifests as m
 import operator_test as op
 from sandbox import Sandbox
 
@@ -20,43 +21,11 @@ KINDS = ("kollectprofiles", "kollecttargets", "kollectsnapshotsinks", "kollectin
 
 
 def manifests(port):
-    return f"""\
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {NS}}}
-{op.secret(NS, "git-token", username=USER, token=TOKEN)}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {{name: a, namespace: {NS}}}
-data: {{v: "1"}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {{name: maps, namespace: {NS}}}
-spec:
-  targetGVK: {{version: v1, kind: ConfigMap}}
-  attributes: [{{name: v, path: "$.data.v", optional: true}}]
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {{name: maps, namespace: {NS}}}
-spec: {{profileRef: maps, includedNamespaces: [{NS}]}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectSnapshotSink
-metadata: {{name: git, namespace: {NS}}}
-spec:
-  type: git
-  endpoint: http://{USER}@127.0.0.1:{port}/org/inventory.git
-  secretRef: {{name: git-token}}
-  layout: {{mode: perResource, content: item}}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {{name: all, namespace: {NS}}}
-spec: {{snapshotSinkRefs: [git]}}
-"""
+    return (m.namespace(NS) + m.secret(NS, "git-token", username=USER, token=TOKEN) + m.document("ConfigMap", NS, "a", api="v1", data={"v": "1"})
+            + m.profile(NS, "maps", "ConfigMap", {"name": "v", "path": "$.data.v", "optional": True})
+            + m.target(NS, "maps", "maps", includedNamespaces=[NS])
+            + m.git_sink(NS, f"http://{USER}@127.0.0.1:{port}/org/inventory.git", secretRef={"name": "git-token"})
+            + m.inventory(NS, snapshotSinkRefs=["git"]))
 
 
 def packet(text):

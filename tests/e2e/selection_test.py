@@ -2,50 +2,19 @@
 """Which rows the operator has, and when: every change that makes an object fit or no longer fit, seen in the file of a SQLite sink."""
 import json
 import pathlib
-import sqlite3
 
 import harness
+import manifests as m
 import operator_test as op
 from sandbox import Sandbox
 
 OPS = "/apis/kollect.dev/v1alpha1/namespaces/ops/"
 FIXTURE = harness.ROOT / "tests/cases/select/fixture.yaml"
 CASES = json.loads((harness.ROOT / "tests/cases/select/aggregation.json").read_text(encoding="utf-8"))
-BASE = """
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: ops}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {name: deployments, namespace: ops}
-spec:
-  targetGVK: {group: apps, version: v1, kind: Deployment}
-  attributes:
-    - {name: replicas, path: "cel:object.spec.replicas", type: int}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {name: deployments, namespace: draco}
-spec:
-  targetGVK: {group: apps, version: v1, kind: Deployment}
-  attributes:
-    - {name: replicas, path: "cel:object.spec.replicas", type: int}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {name: file, namespace: ops}
-spec:
-  type: sqlite
-  sqlite: {path: rows.db}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {name: all, namespace: ops}
-spec:
-  databaseSinkRefs: [file]
-"""
+REPLICAS = {"name": "replicas", "path": "cel:object.spec.replicas", "type": "int"}
+BASE = (m.namespace("ops")
+        + "".join(m.profile(ns, "deployments", "Deployment", REPLICAS, group="apps") for ns in ("ops", "draco"))
+        + m.sqlite_sink("ops", "rows.db") + m.inventory("ops", databaseSinkRefs=["file"]))
 
 
 def deployment(ns, name):
@@ -72,16 +41,7 @@ class Selection(op.Scenario):
         self.sandbox.patch(OPS + "kollecttargets/" + name, spec=spec)
 
     def ask(self, query):
-        path = pathlib.Path(self.folder) / "rows.db"
-        if not path.exists():
-            return None
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30)
-        try:
-            return connection.execute(query).fetchall()
-        except sqlite3.OperationalError:
-            return None
-        finally:
-            connection.close()
+        return harness.sqlite_rows(pathlib.Path(self.folder) / "rows.db", query)
 
     def rows(self):
         found = self.ask("SELECT target_name, namespace, name FROM inventory_rows")
@@ -176,7 +136,7 @@ class Selection(op.Scenario):
         self.become("no profile")
         op.until("ProfileNotFound", lambda: self.condition("kollecttargets", "t").get("Degraded") == "True/ProfileNotFound")
         kept["metadata"] = {"name": "deployments", "namespace": "ops"}
-        kept["spec"]["attributes"] = [{"name": "replicas", "path": "cel:object.spec.replicas", "type": "int"}]
+        kept["spec"]["attributes"] = [REPLICAS]
         self.sandbox.call("POST", OPS + "kollectprofiles", kept)
         self.become("the profile is back", *everything)
         self.sandbox.call("POST", OPS + "kollectscopes", {
