@@ -154,6 +154,10 @@ class Stage {
     collector.on_kinds_changed([this] { ring(); });
     collector.start();
   }
+  /// What was judged before the namespaces were known is judged again: who counts requests waits.
+  bool knows_namespaces() {
+    return wait([&] { return collector.namespaces().known; });
+  }
 
   void ring() {
     const std::scoped_lock lock(mutex_);
