@@ -75,11 +75,14 @@ class PostgresRows:
         return json.loads(lines[0]) if lines else None
 
 
-def manifests(sink):
-    if sink == "postgres":
-        return op.manifests()
-    os.environ.update({"PGUSER": "", "PGPASSWORD": "", "PGPORT": "", "PGDATABASE": ""})
-    return re.sub(r"  type: postgres\n  postgres: .*\n", "  type: sqlite\n  sqlite: {path: bench.db, table: rows}\n", op.manifests())
+SQLITE_SINK = f"""\
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {{name: sink, namespace: {op.NS}}}
+spec:
+  type: sqlite
+  sqlite: {{path: bench.db, table: rows}}
+"""
 
 
 class Sandbox:
@@ -179,7 +182,7 @@ def measure(options, folder):
     try:
         op.kubectl("apply", "--server-side", "-f", "-", stdin=crds)
         op.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
-        op.kubectl("apply", "-f", "-", stdin=manifests(options.sink))
+        op.kubectl("apply", "-f", "-", stdin=op.manifests(SQLITE_SINK if options.sink == "sqlite" else op.postgres_sink()))
         run(options, folder, sandbox)
     finally:
         sandbox.stop()

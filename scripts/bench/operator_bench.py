@@ -38,19 +38,33 @@ def show(what, value, limit="", ok=True):
     print(f"{what:<58} {value:<34} {limit:<24} {'' if ok else 'ABOVE THE LIMIT'}", flush=True)
 
 
-def manifests():
+def postgres_sink():
+    """The sink "sink" and its Secret, in the database of the environment."""
     dsn = f"postgresql://{os.environ['PGUSER']}:{os.environ['PGPASSWORD']}@127.0.0.1:{os.environ['PGPORT']}/{os.environ['PGDATABASE']}"
     data = base64.b64encode(dsn.encode()).decode()
     return f"""\
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {NS}}}
----
 apiVersion: v1
 kind: Secret
 metadata: {{name: pg, namespace: {NS}}}
 data: {{dsn: {data}}}
 ---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {{name: sink, namespace: {NS}}}
+spec:
+  type: postgres
+  postgres: {{databaseRef: {{name: pg}}, table: rows}}
+"""
+
+
+def manifests(sink):
+    """One inventory of one target into the sink "sink"."""
+    return f"""\
+apiVersion: v1
+kind: Namespace
+metadata: {{name: {NS}}}
+---
+{sink}---
 {collect_bench.PROFILE}{collect_bench.SIX_ATTRIBUTES}---
 apiVersion: kollect.dev/v1alpha1
 kind: KollectTarget
@@ -58,17 +72,10 @@ metadata: {{name: bench, namespace: {NS}}}
 spec: {{profileRef: bench}}
 ---
 apiVersion: kollect.dev/v1alpha1
-kind: KollectDatabaseSink
-metadata: {{name: pg, namespace: {NS}}}
-spec:
-  type: postgres
-  postgres: {{databaseRef: {{name: pg}}, table: rows}}
----
-apiVersion: kollect.dev/v1alpha1
 kind: KollectInventory
 metadata: {{name: bench, namespace: {NS}}}
 spec:
-  databaseSinkRefs: [pg]
+  databaseSinkRefs: [sink]
   exportMinInterval: 30s
 """
 
@@ -187,7 +194,7 @@ def measure(options):
     crds = subprocess.run([options.kollect, "crds"], check=True, capture_output=True, text=True).stdout
     kubectl("apply", "--server-side", "-f", "-", stdin=crds)
     kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
-    kubectl("apply", "-f", "-", stdin=manifests())
+    kubectl("apply", "-f", "-", stdin=manifests(postgres_sink()))
     warm_up()
     raw = statistics.median(collect_bench.raw_list()[0] for _ in range(3))
     show("raw paginated list, one connection", f"{raw:.2f} s")
