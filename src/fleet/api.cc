@@ -314,7 +314,8 @@ Outcome<http::Answer> Api::audit(const Call& call) {
     const auto found = parameters.find(name);
     return found == parameters.end() ? std::string() : found->second;
   };
-  AuditQuery query{.family = text("family"), .id = text("id"), .actor = text("actor")};
+  AuditQuery query{
+      .family = text("family"), .id = text("id"), .actor = text("actor"), .batch = text("batch")};
   for (const auto& [name, time] :
        {std::pair("since", &query.since), std::pair("until", &query.until)}) {
     if (text(name).empty()) continue;

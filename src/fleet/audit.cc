@@ -44,6 +44,7 @@ Value audit_entry(std::int64_t sequence, const Change& change) {
   out.set("before", change.before ? *change.before : Value());
   out.set("after", change.after ? *change.after : Value());
   out.set("version", change.version);
+  out.set("batch", change.batch.empty() ? Value() : Value(change.batch));
   return out;
 }
 

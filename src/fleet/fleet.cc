@@ -68,9 +68,9 @@ class Fleet::Turn {
   ~Turn() {
     if (keeper_ != nullptr) keeper_->abandon();
   }
-  base::Result<> keep(const Change& change) {
+  base::Result<> keep(std::span<const Change> changes) {
     if (keeper_ == nullptr) return {};
-    return std::exchange(keeper_, nullptr)->keep(change);
+    return std::exchange(keeper_, nullptr)->keep(changes);
   }
 
  private:
@@ -258,13 +258,14 @@ void Fleet::forget_answers(const Change& change) {
   }
 }
 
-Outcome<> Fleet::commit(Turn& turn, Change change) {
-  change.at = clock_.now();
-  if (const auto kept = turn.keep(change); !kept) {
+Outcome<> Fleet::commit(Turn& turn, std::vector<Change> changes) {
+  const base::WallTime now = clock_.now();
+  for (Change& change : changes) change.at = now;
+  if (const auto kept = turn.keep(changes); !kept) {
     trouble_ = kept.error();
     return problem(500, "store_error", "the store failed");
   }
-  apply(change);
+  for (const Change& change : changes) apply(change);
   return {};
 }
 
@@ -281,7 +282,9 @@ void Fleet::apply(const Change& change) {
     // Looked up and not taken from the change: news tell how a record stands, not how it stood.
     if (old != records.end()) {
       const std::string name = dns_of(old->second.data);
-      by_dns_.erase(name);
+      // Another cluster of the same batch may have taken the name already.
+      const auto owner = by_dns_.find(name);
+      if (owner != by_dns_.end() && owner->second == change.id) by_dns_.erase(owner);
       for (auto& known : answers_) known.erase(name);
     }
     if (change.after) by_dns_.insert_or_assign(dns_of(*change.after), change.id);
@@ -303,7 +306,7 @@ Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& ac
   if (found == tombstones_.end()) return not_found("there is no tombstone of " + dns);
   const Tombstone dropped = found->second;
   FLEET_TRY(commit(
-      *turn, Change{.id = dns, .before = to_value(dropped), .actor = actor, .tombstone = true}));
+      *turn, {Change{.id = dns, .before = to_value(dropped), .actor = actor, .tombstone = true}}));
   return dropped;
 }
 
@@ -330,7 +333,7 @@ Outcome<Record> Fleet::create_record(Family family, const Value& body, const Act
     FLEET_TRY(check_name(id, record));
     if (tombstones_.contains(dns_of(record))) change.unearthed = dns_of(record);
   }
-  FLEET_TRY(commit(*turn, std::move(change)));
+  FLEET_TRY(commit(*turn, {std::move(change)}));
   return of(family).at(id);
 }
 
@@ -349,7 +352,7 @@ Outcome<Record> Fleet::replace(Turn& turn, Family family, const std::string& id,
     FLEET_TRY(check_name(id, after));
     if (tombstones_.contains(dns_of(after))) change.unearthed = dns_of(after);
   }
-  FLEET_TRY(commit(turn, std::move(change)));
+  FLEET_TRY(commit(turn, {std::move(change)}));
   return of(family).at(id);
 }
 
@@ -418,7 +421,7 @@ Outcome<Record> Fleet::remove(Family family, const std::string& id, bool force,
           count > kNamed ? ", ..." : ""));
     }
   }
-  FLEET_TRY(commit(*turn, std::move(change)));
+  FLEET_TRY(commit(*turn, {std::move(change)}));
   return record;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -67,6 +68,7 @@ struct Change {
   std::uint64_t version = 1;
   base::WallTime at = {};
   Actor actor = {};
+  std::string batch = {};  ///< id that the changes of one batch share; empty: made alone
   bool tombstone = false;  ///< of the tombstone of the DNS name `id` alone: it is dropped
   std::optional<Tombstone> buried = {};       ///< with the deletion of a cluster
   std::optional<std::string> unearthed = {};  ///< DNS name that is alive again
@@ -94,6 +96,7 @@ struct AuditQuery {
   std::string family;  ///< as in paths; "tombstones" too
   std::string id;
   std::string actor;
+  std::string batch = {};
   std::optional<base::WallTime> since = {};
   std::optional<base::WallTime> until = {};
   std::optional<std::int64_t> before = {};  ///< sequence number: only older ones
@@ -106,13 +109,15 @@ class Keeper {
   virtual ~Keeper() = default;
   /// Until keep() or abandon() nobody else writes to the store. The news are from before.
   virtual base::Result<News> begin() = 0;
-  /// Writes all of it or nothing and ends the turn. Error: nothing has changed.
-  virtual base::Result<> keep(const Change& change) = 0;
+  /// Writes all of them in one transaction, in their order, with an audit entry each, or nothing,
+  /// and ends the turn. A record is in it once at most; deletions come first. Error: nothing has
+  /// changed.
+  virtual base::Result<> keep(std::span<const Change> changes) = 0;
   virtual void abandon() = 0;
   /// What others wrote since the last look; cheap when they did not.
   virtual base::Result<News> look() = 0;
   /// Entries as JSON objects: seq, at, actor, request_id, source, method, path, family, id, before,
-  /// after, version.
+  /// after, version, batch (null: none).
   virtual base::Result<base::json::Array> audit(const AuditQuery& query) = 0;
 };
 
@@ -178,7 +183,7 @@ class Fleet {
   [[nodiscard]] std::vector<std::string> users_of(Family family, const std::string& id) const;
   Outcome<Record> replace(Turn& turn, Family family, const std::string& id, base::json::Value after,
                           const Actor& actor);
-  Outcome<> commit(Turn& turn, Change change);
+  Outcome<> commit(Turn& turn, std::vector<Change> changes);
   void apply(const Change& change);
   base::Result<> take(News news);
   base::Result<> fill(Content content);

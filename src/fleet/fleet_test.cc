@@ -40,9 +40,9 @@ class Recorder final : public Keeper {
     ++turns;
     return std::exchange(waiting, {});
   }
-  base::Result<> keep(const Change& change) override {
+  base::Result<> keep(std::span<const Change> changes) override {
     if (refuses) return base::retryable("the disk is full");
-    kept.push_back(change);
+    kept.insert(kept.end(), changes.begin(), changes.end());
     return {};
   }
   void abandon() override { ++abandoned; }

@@ -95,7 +95,8 @@ bool fits(const AuditQuery& query, std::int64_t sequence, const Change& change) 
     return wanted.empty() || wanted == value;
   };
   return is(query.family, family_text(change)) && is(query.id, change.id) &&
-         is(query.actor, change.actor.name) && (!query.since || change.at >= *query.since) &&
+         is(query.actor, change.actor.name) && is(query.batch, change.batch) &&
+         (!query.since || change.at >= *query.since) &&
          (!query.until || change.at < *query.until) && (!query.before || sequence < *query.before);
 }
 
@@ -109,29 +110,39 @@ base::Result<Array> SeedKeeper::audit(const AuditQuery& query) {
   return out;
 }
 
-base::Result<> SeedKeeper::keep(const Change& change) {
-  auto& records = records_.at(static_cast<std::size_t>(change.family));
-  const auto old = records.find(change.id);
-  // Kept for the way back: one record, not the fleet.
-  std::optional<Value> before;
-  if (!change.tombstone && old != records.end()) before = old->second;
-  const auto tombstones_before = tombstones_;
+void SeedKeeper::apply(const Change& change) {
   if (change.tombstone) {
     tombstones_.erase(change.id);
   } else {
-    put(records, change.id,
+    put(records_.at(static_cast<std::size_t>(change.family)), change.id,
         change.after ? std::optional(to_storage(change.family, *change.after)) : std::nullopt);
   }
   if (change.unearthed) tombstones_.erase(*change.unearthed);
   if (change.buried) tombstones_.insert_or_assign(change.buried->dns, *change.buried);
+}
+
+base::Result<> SeedKeeper::keep(std::span<const Change> changes) {
+  // Kept for the way back: the records of the changes, not the fleet.
+  std::vector<std::optional<Value>> before;
+  for (const Change& change : changes) {
+    const auto& records = records_.at(static_cast<std::size_t>(change.family));
+    const auto old = records.find(change.id);
+    before.push_back(old != records.end() ? std::optional(old->second) : std::nullopt);
+  }
+  const auto tombstones_before = tombstones_;
+  for (const Change& change : changes) apply(change);
   if (auto written = write(); !written) {
-    if (!change.tombstone) put(records, change.id, std::move(before));
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+      if (changes[i].tombstone) continue;
+      put(records_.at(static_cast<std::size_t>(changes[i].family)), changes[i].id,
+          std::move(before[i]));
+    }
     tombstones_ = tombstones_before;
     return written;
   }
   constexpr std::size_t kEntries = 10'000;
-  trail_.emplace_back(++last_entry_, change);
-  if (trail_.size() > kEntries) trail_.pop_front();
+  for (const Change& change : changes) trail_.emplace_back(++last_entry_, change);
+  while (trail_.size() > kEntries) trail_.pop_front();
   return {};
 }
 

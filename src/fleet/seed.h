@@ -22,7 +22,7 @@ class SeedKeeper final : public Keeper {
  public:
   SeedKeeper(std::filesystem::path file, const Content& content);
   base::Result<News> begin() override { return News{}; }
-  base::Result<> keep(const Change& change) override;
+  base::Result<> keep(std::span<const Change> changes) override;
   void abandon() override {}
   base::Result<News> look() override { return News{}; }
   /// Of this process, and of its last ten thousand changes.
@@ -30,6 +30,7 @@ class SeedKeeper final : public Keeper {
 
  private:
   base::Result<> write() const;
+  void apply(const Change& change);
 
   std::filesystem::path file_;
   std::array<std::map<std::string, base::json::Value>, kFamilies> records_;  ///< as stored

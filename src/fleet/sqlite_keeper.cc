@@ -27,7 +27,7 @@ CREATE TABLE IF NOT EXISTS fleet_tombstones (cluster_dns TEXT PRIMARY KEY, data 
 CREATE TABLE IF NOT EXISTS fleet_audit (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, at_us INTEGER NOT NULL, actor TEXT NOT NULL, request_id TEXT NOT NULL,
   source TEXT NOT NULL, method TEXT NOT NULL, path TEXT NOT NULL, family TEXT NOT NULL, id TEXT NOT NULL,
-  before TEXT, after TEXT, version INTEGER NOT NULL
+  before TEXT, after TEXT, version INTEGER NOT NULL, batch TEXT NOT NULL DEFAULT ''
 );
 CREATE INDEX IF NOT EXISTS fleet_audit_of ON fleet_audit (family, id);
 CREATE TABLE IF NOT EXISTS fleet_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -88,8 +88,28 @@ base::Result<std::unique_ptr<SqliteKeeper>> SqliteKeeper::open(const std::filesy
   KL_ASSIGN(auto transaction,
             dbfile::Transaction::begin(keeper->database_, dbfile::Transaction::Mode::kWrite));
   KL_TRY(keeper->database_.execute(kSchema));
+  KL_TRY(keeper->add_batch_column());
   KL_TRY(transaction.commit());
   return keeper;
+}
+
+base::Result<> SqliteKeeper::add_batch_column() {
+  KL_ASSIGN(const std::int64_t there,
+            number("SELECT count(*) FROM pragma_table_info('fleet_audit') WHERE name = 'batch'"));
+  if (there == 0) {
+    KL_TRY(database_.execute("ALTER TABLE fleet_audit ADD COLUMN batch TEXT NOT NULL DEFAULT ''"));
+  }
+  return database_.execute(
+      "CREATE INDEX IF NOT EXISTS fleet_audit_batch ON fleet_audit (batch) WHERE batch <> ''");
+}
+
+base::Result<dbfile::Statement*> SqliteKeeper::prepared(const std::string& query) {
+  auto known = statements_.find(query);
+  if (known == statements_.end()) {
+    KL_ASSIGN(auto made, database_.prepare(query));
+    known = statements_.emplace(query, std::move(made)).first;
+  }
+  return &known->second;
 }
 
 base::Result<bool> SqliteKeeper::is_new() {
@@ -211,8 +231,9 @@ base::Result<News> SqliteKeeper::trail() {
 
 base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
   std::string sql =
-      "SELECT seq, at, actor, request_id, source, method, path, family, id, before, after, version "
-      "FROM fleet_audit WHERE true";
+      "SELECT seq, at, actor, request_id, source, method, path, family, id, before, after, "
+      "version, "
+      "batch FROM fleet_audit WHERE true";
   std::vector<std::string> texts;
   const auto where = [&](const char* condition, std::string value) {
     sql += std::string(" AND ") + condition;
@@ -221,6 +242,7 @@ base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
   if (!query.family.empty()) where("family = ?", query.family);
   if (!query.id.empty()) where("id = ?", query.id);
   if (!query.actor.empty()) where("actor = ?", query.actor);
+  if (!query.batch.empty()) where("batch <> '' AND batch = ?", query.batch);
   if (query.since) sql += fmt::format(" AND at_us >= {}", microseconds(*query.since));
   if (query.until) sql += fmt::format(" AND at_us < {}", microseconds(*query.until));
   if (query.before) sql += fmt::format(" AND seq < {}", *query.before);
@@ -238,6 +260,8 @@ base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
         entry.set(name, record_at(rows, column).value_or(Value()));
       } else if (rows.type(column) == dbfile::Statement::Type::kInteger) {
         entry.set(name, rows.integer(column));
+      } else if (name == "batch" && rows.text(column).empty()) {
+        entry.set(name, Value());
       } else {
         entry.set(name, rows.text(column));
       }
@@ -280,76 +304,71 @@ base::Result<> SqliteKeeper::write_record(Family family, const std::string& id, 
                                           std::uint64_t version) {
   const std::string table = table_of(family);
   if (record == nullptr) {
-    KL_ASSIGN(auto remove, database_.prepare(fmt::format("DELETE FROM {} WHERE id = ?", table)));
-    remove.bind(1, id);
-    KL_TRY(remove.run());
-    KL_ASSIGN(auto forget,
-              database_.prepare("DELETE FROM fleet_versions WHERE family = ? AND id = ?"));
-    forget.bind(1, collection_of(family)).bind(2, id);
-    return forget.run();
+    KL_ASSIGN(auto* remove, prepared(fmt::format("DELETE FROM {} WHERE id = ?", table)));
+    remove->bind(1, id);
+    KL_TRY(remove->run());
+    KL_ASSIGN(auto* forget, prepared("DELETE FROM fleet_versions WHERE family = ? AND id = ?"));
+    forget->bind(1, collection_of(family)).bind(2, id);
+    return forget->run();
   }
   const std::string text = base::json::compact(to_storage(family, *record));
-  KL_ASSIGN(auto put, database_.prepare(fmt::format(
-                          "INSERT INTO {} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET "
-                          "data = excluded.data",
-                          table)));
-  put.bind(1, id).bind(2, text);
-  KL_TRY(put.run());
-  KL_ASSIGN(auto count,
-            database_.prepare("INSERT OR REPLACE INTO fleet_versions (family, id, version) "
-                              "VALUES (?, ?, ?)"));
-  count.bind(1, collection_of(family)).bind(2, id).bind(3, static_cast<std::int64_t>(version));
-  return count.run();
+  KL_ASSIGN(auto* put, prepared(fmt::format(
+                           "INSERT INTO {} (id, data) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET "
+                           "data = excluded.data",
+                           table)));
+  put->bind(1, id).bind(2, text);
+  KL_TRY(put->run());
+  KL_ASSIGN(auto* count, prepared("INSERT OR REPLACE INTO fleet_versions (family, id, version) "
+                                  "VALUES (?, ?, ?)"));
+  count->bind(1, collection_of(family)).bind(2, id).bind(3, static_cast<std::int64_t>(version));
+  return count->run();
 }
 
 base::Result<> SqliteKeeper::write_tombstone(const Change& change) {
-  if (change.unearthed) {
-    KL_ASSIGN(auto remove, database_.prepare("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
-    remove.bind(1, *change.unearthed);
-    KL_TRY(remove.run());
-  }
-  if (change.tombstone) {
-    KL_ASSIGN(auto remove, database_.prepare("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
-    remove.bind(1, change.id);
-    return remove.run();
+  if (change.unearthed || change.tombstone) {
+    KL_ASSIGN(auto* remove, prepared("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
+    remove->bind(1, change.tombstone ? change.id : *change.unearthed);
+    KL_TRY(remove->run());
   }
   if (!change.buried) return {};
   const std::string text = base::json::compact(to_value(*change.buried));
-  KL_ASSIGN(auto put,
-            database_.prepare("INSERT OR REPLACE INTO fleet_tombstones (cluster_dns, data) "
-                              "VALUES (?, ?)"));
-  put.bind(1, change.buried->dns).bind(2, text);
-  return put.run();
+  KL_ASSIGN(auto* put, prepared("INSERT OR REPLACE INTO fleet_tombstones (cluster_dns, data) "
+                                "VALUES (?, ?)"));
+  put->bind(1, change.buried->dns).bind(2, text);
+  return put->run();
 }
 
 base::Result<> SqliteKeeper::write_audit(const Change& change) {
-  KL_ASSIGN(auto put, database_.prepare(
-                          "INSERT INTO fleet_audit (at, actor, request_id, source, method, path, "
-                          "family, id, before, after, version, at_us) VALUES (?, ?, ?, ?, ?, ?, ?, "
-                          "?, ?, ?, ?, ?)"));
+  KL_ASSIGN(auto* put, prepared("INSERT INTO fleet_audit (at, actor, request_id, source, method, "
+                                "path, family, id, before, after, version, at_us, batch) VALUES "
+                                "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   const std::string at = base::format_rfc3339(change.at);
-  put.bind(1, at).bind(2, change.actor.name).bind(3, change.actor.request_id);
-  put.bind(4, change.actor.source).bind(5, change.actor.method).bind(6, change.actor.path);
-  put.bind(7, family_text(change)).bind(8, change.id);
+  put->bind(1, at).bind(2, change.actor.name).bind(3, change.actor.request_id);
+  put->bind(4, change.actor.source).bind(5, change.actor.method).bind(6, change.actor.path);
+  put->bind(7, family_text(change)).bind(8, change.id);
   constexpr int kBefore = 9;
   const std::string before = change.before ? base::json::compact(*change.before) : "";
   const std::string after = change.after ? base::json::compact(*change.after) : "";
-  if (change.before) put.bind(kBefore, before);
-  if (change.after) put.bind(kBefore + 1, after);
-  put.bind(kBefore + 2, static_cast<std::int64_t>(change.version));
-  put.bind(kBefore + 3, microseconds(change.at));
-  return put.run();
+  // What an entry before this one bound is still there.
+  put->bind_null(kBefore).bind_null(kBefore + 1);
+  if (change.before) put->bind(kBefore, before);
+  if (change.after) put->bind(kBefore + 1, after);
+  put->bind(kBefore + 2, static_cast<std::int64_t>(change.version));
+  put->bind(kBefore + 3, microseconds(change.at)).bind(kBefore + 4, change.batch);
+  return put->run();
 }
 
-base::Result<> SqliteKeeper::keep(const Change& change) {
+base::Result<> SqliteKeeper::keep(std::span<const Change> changes) {
   dbfile::Transaction transaction = std::move(*transaction_);
   transaction_.reset();
-  if (!change.tombstone) {
-    KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
-                        change.version));
+  for (const Change& change : changes) {
+    if (!change.tombstone) {
+      KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
+                          change.version));
+    }
+    KL_TRY(write_tombstone(change));
+    KL_TRY(write_audit(change));
   }
-  KL_TRY(write_tombstone(change));
-  KL_TRY(write_audit(change));
   KL_ASSIGN(const std::int64_t entry, number("SELECT max(seq) FROM fleet_audit"));
   KL_TRY(transaction.commit());
   seen_entry_ = entry;

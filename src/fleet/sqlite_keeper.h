@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "base/log.h"
 #include "dbfile/database.h"
@@ -25,9 +26,9 @@ class SqliteKeeper final : public Keeper {
   /// Records that cannot be read are named in the log (may be null) and left out.
   base::Result<Content> load(const base::Logger* log);
 
-  /// One transaction: the news, then record, version, tombstone and audit entry.
+  /// One transaction: the news, then records, versions, tombstones and audit entries.
   base::Result<News> begin() override;
-  base::Result<> keep(const Change& change) override;
+  base::Result<> keep(std::span<const Change> changes) override;
   void abandon() override { transaction_.reset(); }
   /// The audit trail tells what others changed; a file that changed without it (an older server
   /// wrote) is read anew.
@@ -45,8 +46,13 @@ class SqliteKeeper final : public Keeper {
   base::Result<News> trail();
   base::Result<Content> content(const base::Logger* log);
   base::Result<std::int64_t> number(std::string_view query);
+  /// Files of servers that knew no batches.
+  base::Result<> add_batch_column();
+  /// Prepared once: a batch writes the same statements again and again.
+  base::Result<dbfile::Statement*> prepared(const std::string& query);
 
   dbfile::Database database_;
+  std::unordered_map<std::string, dbfile::Statement> statements_;
   std::optional<dbfile::Transaction> transaction_;  ///< of the turn
   std::int64_t seen_entry_ = 0;                     ///< of the audit trail
   std::int64_t seen_version_ = -1;  ///< PRAGMA data_version: changes with the writes of others
