@@ -123,7 +123,7 @@ base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
   }
   made.dsn.allow_local = options.allow_local;
   if (options.resolver) made.dsn.resolver = options.resolver;
-  KL_TRY(postgres::check_dsn(made.dsn));
+  KL_TRY(pgsql::check_dsn(made.dsn));
   return make_postgres_sink(std::move(made));
 }
 

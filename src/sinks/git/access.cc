@@ -148,7 +148,7 @@ base::Result<> add_http(const Remote& remote, const Access& access,
   if (remote.scheme == Scheme::kHttps) config += "\tsslVersion = tlsv1.2\n";
   if (access.insecure_skip_verify) config += "\tsslVerify = false\n";
   if (remote.scheme == Scheme::kHttps && !access.ca_pem.empty() && !access.insecure_skip_verify) {
-    KL_ASSIGN(auto trust, PrivateFile::create(trust_with(access.ca_pem)));
+    KL_ASSIGN(auto trust, base::PrivateFile::create(trust_with(access.ca_pem)));
     config += fmt::format("\tsslCAInfo = {}\n", trust.path());
     setup.files.push_back(std::move(trust));
   }
@@ -163,8 +163,8 @@ base::Result<> add_http(const Remote& remote, const Access& access,
     config += fmt::format("\textraHeader = \"Authorization: Basic {}\"\n", basic);
     return {};
   }
-  KL_ASSIGN(auto answer, PrivateFile::create(fmt::format("username={}\npassword={}\n", access.user,
-                                                         access.password.reveal())));
+  KL_ASSIGN(auto answer, base::PrivateFile::create(fmt::format(
+                             "username={}\npassword={}\n", access.user, access.password.reveal())));
   // The helper prints the answer; what git wants stored or erased is ignored.
   config += fmt::format("[credential]\n\thelper = \"!cat {}; :\"\n", answer.path());
   setup.files.push_back(std::move(answer));
@@ -175,7 +175,7 @@ base::Result<std::string> ssh_command(const Remote& remote, const Access& access
                                       const std::vector<std::string>& addresses,
                                       CommandSetup& setup) {
   // OpenSSH refuses a key file without a newline at its end.
-  KL_ASSIGN(auto key, PrivateFile::create(access.ssh_key.reveal() + "\n"));
+  KL_ASSIGN(auto key, base::PrivateFile::create(access.ssh_key.reveal() + "\n"));
   std::vector<std::string> options = {"BatchMode=yes",
                                       "IdentitiesOnly=yes",
                                       "IdentityAgent=none",
@@ -191,7 +191,7 @@ base::Result<std::string> ssh_command(const Remote& remote, const Access& access
   if (access.insecure_skip_verify) {
     options.insert(options.end(), {"StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"});
   } else {
-    KL_ASSIGN(auto hosts, PrivateFile::create(access.known_hosts + "\n"));
+    KL_ASSIGN(auto hosts, base::PrivateFile::create(access.known_hosts + "\n"));
     options.insert(options.end(),
                    {"StrictHostKeyChecking=yes", "UserKnownHostsFile=" + hosts.path()});
     setup.files.push_back(std::move(hosts));
@@ -272,7 +272,7 @@ base::Result<CommandSetup> command_setup(const Remote& remote, const Access& acc
     KL_ASSIGN(out.env["GIT_SSH_COMMAND"], ssh_command(remote, access, addresses, out));
     out.env["GIT_SSH_VARIANT"] = "ssh";
   }
-  KL_ASSIGN(auto file, PrivateFile::create(config));
+  KL_ASSIGN(auto file, base::PrivateFile::create(config));
   out.env["GIT_CONFIG_GLOBAL"] = file.path();
   out.env["GIT_CONFIG_SYSTEM"] = "/dev/null";
   out.env["GIT_CONFIG_NOSYSTEM"] = "1";

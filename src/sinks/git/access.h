@@ -10,10 +10,10 @@
 
 #include "api/types.h"
 #include "base/log.h"
+#include "base/private_file.h"
 #include "base/result.h"
 #include "base/secret.h"
 #include "sinks/git/endpoint.h"
-#include "sinks/private_file.h"
 #include "sinks/sink.h"
 
 namespace kollect::sinks::git {
@@ -42,7 +42,7 @@ void add_secrets(const Access& access, base::Redactor& redactor);
 /// ended.
 struct CommandSetup {
   std::map<std::string, std::string> env;
-  std::vector<PrivateFile> files;
+  std::vector<base::PrivateFile> files;
 };
 
 /// `address`: the checked numeric address to connect to; empty: git resolves the name itself.

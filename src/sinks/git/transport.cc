@@ -44,9 +44,9 @@ base::Result<std::vector<std::string>> Transport::checked_addresses() const {
   if (guard != nullptr) {
     if (const auto reason = guard->refuse_host(remote.host)) return refuse(*reason);
   }
-  if (is_numeric_address(remote.host)) return none;
+  if (base::is_numeric_address(remote.host)) return none;
   KL_ASSIGN(auto addresses,
-            options_.resolver ? options_.resolver(remote.host) : resolve_host(remote.host));
+            options_.resolver ? options_.resolver(remote.host) : base::resolve_host(remote.host));
   if (addresses.empty()) {
     return base::retryable(fmt::format("{} has no address", remote.host), "unreachable");
   }

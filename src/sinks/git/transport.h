@@ -10,9 +10,9 @@
 #include "base/address_guard.h"
 #include "base/context.h"
 #include "base/process.h"
+#include "base/resolve.h"
 #include "sinks/git/access.h"
 #include "sinks/git/git_error.h"
-#include "sinks/resolve.h"
 
 namespace kollect::sinks::git {
 
@@ -20,8 +20,8 @@ struct TransportOptions {
   Remote remote;
   Access access;
   std::shared_ptr<const base::AddressGuard>
-      guard;          ///< none: the user is the author, nothing is refused
-  Resolver resolver;  ///< none: with a guard the system's, without one git resolves by itself
+      guard;                ///< none: the user is the author, nothing is refused
+  base::Resolver resolver;  ///< none: with a guard the system's, without one git resolves by itself
 };
 
 struct PushResult {

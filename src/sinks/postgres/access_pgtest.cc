@@ -39,7 +39,7 @@ class PostgresAccess : public PostgresFixture {
   }
   /// TLS of the session: "t" or "f".
   Lines session_tls() const {
-    auto connection = connect(context_, options_.dsn);
+    auto connection = pgsql::connect(context_, options_.dsn);
     if (!connection.has_value()) return {connection.error().message};
     const auto answer = connection->run(context_, "asking",
                                         "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()");

@@ -87,7 +87,7 @@ class PostgresSink final : public Sink {
 
   base::Result<> probe(const base::Context& context) override {
     const base::Context limited = context.with_timeout(kProbeDeadline);
-    KL_ASSIGN(Connection connection, postgres::connect(limited, options_.dsn));
+    KL_ASSIGN(Connection connection, pgsql::connect(limited, options_.dsn));
     KL_TRY(connection.run(limited, "asking", "SELECT 1"));
     if (options_.table.ensure || !options_.naming_template.empty()) return {};
     connection.set_where(title_of(options_.table.table));
@@ -138,7 +138,7 @@ std::string PostgresSink::table_name(const Export& head) const {
 base::Result<> PostgresSink::connect(const base::Context& context) {
   if (connection_ && connection_->alive()) return {};
   connection_.reset();
-  KL_ASSIGN(connection_, postgres::connect(context, options_.dsn));
+  KL_ASSIGN(connection_, pgsql::connect(context, options_.dsn));
   return {};
 }
 

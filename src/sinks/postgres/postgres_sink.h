@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/types.h"
-#include "sinks/postgres/dsn.h"
+#include "pgsql/dsn.h"
 #include "sinks/postgres/stage.h"
 #include "sinks/postgres/table.h"
 #include "sinks/sink.h"
@@ -14,7 +14,7 @@
 namespace kollect::sinks {
 
 struct PostgresOptions {
-  postgres::DsnOptions dsn;
+  pgsql::DsnOptions dsn;
   /// Schema, table and what may be created. With a naming template the table's name comes from
   /// that.
   postgres::TableOptions table;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/context.h"
-#include "sinks/postgres/connection.h"
+#include "pgsql/connection.h"
 #include "sinks/postgres/table.h"
 #include "sinks/rows/rows.h"
 

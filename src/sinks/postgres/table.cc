@@ -16,6 +16,8 @@ namespace kollect::sinks::postgres {
 
 namespace {
 
+using pgsql::quote_name;
+
 using Columns = std::map<std::string, std::string>;  ///< name to type
 
 constexpr std::size_t kNameLimit = 63;

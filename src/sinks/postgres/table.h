@@ -6,9 +6,12 @@
 
 #include "base/context.h"
 #include "base/result.h"
-#include "sinks/postgres/connection.h"
+#include "pgsql/connection.h"
 
 namespace kollect::sinks::postgres {
+
+using pgsql::Answer;
+using pgsql::Connection;
 
 struct TableOptions {
   std::string schema = "public";

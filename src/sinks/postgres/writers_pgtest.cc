@@ -19,7 +19,7 @@ class Writers : public PostgresFixture {
   using PostgresFixture::PostgresFixture;
 
   Connection session() const {
-    auto connection = connect(context_, options_.dsn);
+    auto connection = pgsql::connect(context_, options_.dsn);
     EXPECT_TRUE(connection.has_value()) << connection.error().message;
     return std::move(*connection);
   }

@@ -8,13 +8,13 @@
 
 #include "base/address_guard.h"
 #include "base/context.h"
+#include "base/private_file.h"
+#include "base/resolve.h"
 #include "base/result.h"
 #include "base/secret.h"
-#include "sinks/postgres/connection.h"
-#include "sinks/private_file.h"
-#include "sinks/resolve.h"
+#include "pgsql/connection.h"
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 struct DsnOptions {
   base::Secret dsn;  ///< URL or key=value form, all parameters of libpq
@@ -24,7 +24,7 @@ struct DsnOptions {
   std::string application_name = "kollect";
   std::shared_ptr<const base::AddressGuard> guard;  ///< none: nothing is refused
   bool allow_local = false;                         ///< with a guard: local sockets may be used
-  Resolver resolver;  ///< none: with a guard the system's, without one libpq's own
+  base::Resolver resolver;  ///< none: with a guard the system's, without one libpq's own
   base::Duration connect_timeout = std::chrono::seconds(30);
 };
 
@@ -37,4 +37,4 @@ base::Result<> check_dsn(const DsnOptions& options);
 /// for TLS.
 base::Result<Connection> connect(const base::Context& context, const DsnOptions& options);
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql

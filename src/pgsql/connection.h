@@ -14,7 +14,7 @@
 struct pg_conn;
 struct pg_result;
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 /// Result of a statement. Texts live as long as it does.
 class Answer {
@@ -97,4 +97,4 @@ class Connection {
 /// A name in double quotes, quotes in it doubled.
 std::string quote_name(std::string_view name);
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql

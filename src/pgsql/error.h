@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 /// What a failed statement means. `doing` and `where` (the table) are ours; the server's own text
 /// is never used: it may hold values, users and databases. `object` is a name of the schema that
@@ -25,4 +25,4 @@ base::Error connect_error(std::string_view message);
 /// The connection was lost between two words.
 base::Error lost_error(std::string_view doing, std::string_view where);
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql

@@ -8,13 +8,13 @@
 #include "base/files.h"
 #include "base/result.h"
 
-namespace kollect::sinks {
+namespace kollect::base {
 
 /// A file that exists in this process's memory only and that its children open by path. It is gone
 /// when the object or the process is.
 class PrivateFile {
  public:
-  static base::Result<PrivateFile> create(std::string_view content);
+  static Result<PrivateFile> create(std::string_view content);
   PrivateFile(PrivateFile&& other) noexcept;
   PrivateFile& operator=(PrivateFile&&) = delete;
   ~PrivateFile();
@@ -24,7 +24,7 @@ class PrivateFile {
   PrivateFile() = default;
   int fd_ = -1;
   std::string path_;
-  std::optional<base::TempDir> folder_;  // where memory files cannot be opened by path
+  std::optional<TempDir> folder_;  // where memory files cannot be opened by path
 };
 
-}  // namespace kollect::sinks
+}  // namespace kollect::base

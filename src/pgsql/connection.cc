@@ -1,4 +1,4 @@
-#include "sinks/postgres/connection.h"
+#include "pgsql/connection.h"
 
 #include <libpq-fe.h>
 #include <poll.h>
@@ -10,9 +10,9 @@
 #include <cerrno>
 #include <charconv>
 
-#include "sinks/postgres/pg_error.h"
+#include "pgsql/error.h"
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 namespace {
 
@@ -279,4 +279,4 @@ std::string quote_name(std::string_view name) {
   return out + "\"";
 }
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql

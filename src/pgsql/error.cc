@@ -1,4 +1,4 @@
-#include "sinks/postgres/pg_error.h"
+#include "pgsql/error.h"
 
 #include <array>
 #include <cctype>
@@ -8,7 +8,7 @@
 
 #include "base/strings.h"
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 namespace {
 
@@ -45,7 +45,7 @@ constexpr std::array<Meaning, 33> kMeanings = {{
     {"3D", ErrorKind::kConfiguration, "database-missing",
      "the database of the connection string does not exist"},
     {"3F", ErrorKind::kConfiguration, "schema-missing",
-     "the schema does not exist; create it or set options.createSchema"},
+     "the schema does not exist; create it (sinks: options.createSchema)"},
     {"42P01", ErrorKind::kTerminal, "table-missing", "the table does not exist"},
     {"42P07", ErrorKind::kTerminal, "name-taken", "the name is taken by something else"},
     {"42703", ErrorKind::kTerminal, "table-shape", "a column is missing"},
@@ -93,7 +93,7 @@ struct Sign {
 /// Words of libpq 12 to 17 and of the system.
 constexpr std::array<Sign, 14> kSigns = {{
     {"certificate verify failed", ErrorKind::kConfiguration, "tls",
-     "the server's certificate is not trusted; give its CA in spec.tls"},
+     "the server's certificate is not trusted; name its CA in sslrootcert (sinks: spec.tls)"},
     {"does not match host name", ErrorKind::kConfiguration, "tls",
      "the server's certificate is for another host name"},
     {"certificate", ErrorKind::kConfiguration, "tls", "a certificate cannot be used"},
@@ -142,10 +142,8 @@ base::Error connect_error(std::string_view message) {
 }
 
 base::Error lost_error(std::string_view doing, std::string_view where) {
-  return base::retryable(
-      fmt::format("postgres: {} {}: the connection was lost; the next pass compares with the table",
-                  doing, where),
-      "unreachable");
+  return base::retryable(fmt::format("postgres: {} {}: the connection was lost", doing, where),
+                         "unreachable");
 }
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql

@@ -1,4 +1,4 @@
-#include "sinks/private_file.h"
+#include "base/private_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace kollect::sinks {
+namespace kollect::base {
 
 namespace {
 
@@ -26,7 +26,7 @@ bool write_all(int fd, std::string_view text) {
 
 }  // namespace
 
-base::Result<PrivateFile> PrivateFile::create(std::string_view content) {
+Result<PrivateFile> PrivateFile::create(std::string_view content) {
   PrivateFile out;
   out.fd_ = ::memfd_create("kollect", MFD_CLOEXEC);
   if (out.fd_ >= 0 && ::fchmod(out.fd_, 0600) == 0 && write_all(out.fd_, content)) {
@@ -38,10 +38,10 @@ base::Result<PrivateFile> PrivateFile::create(std::string_view content) {
     }
   }
   // No /proc here: a file in a folder of our own, removed with this object.
-  KL_ASSIGN(auto folder, base::TempDir::create());
+  KL_ASSIGN(auto folder, TempDir::create());
   out.folder_.emplace(std::move(folder));
   out.path_ = (out.folder_->path() / "file").string();
-  KL_TRY(base::write_file_atomic(out.path_, content, 0600));
+  KL_TRY(write_file_atomic(out.path_, content, 0600));
   return out;
 }
 
@@ -54,4 +54,4 @@ PrivateFile::~PrivateFile() {
   if (fd_ >= 0) ::close(fd_);
 }
 
-}  // namespace kollect::sinks
+}  // namespace kollect::base

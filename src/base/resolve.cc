@@ -1,4 +1,4 @@
-#include "sinks/resolve.h"
+#include "base/resolve.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <array>
 #include <memory>
 
-namespace kollect::sinks {
+namespace kollect::base {
 
 bool is_numeric_address(const std::string& host) {
   std::array<unsigned char, sizeof(in6_addr)> buffer{};
@@ -16,14 +16,14 @@ bool is_numeric_address(const std::string& host) {
          ::inet_pton(AF_INET6, host.substr(0, host.find('%')).c_str(), buffer.data()) == 1;
 }
 
-base::Result<std::vector<std::string>> resolve_host(const std::string& host) {
+Result<std::vector<std::string>> resolve_host(const std::string& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const int code = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
   if (code != 0) {
-    return base::retryable(fmt::format("cannot resolve {}: {}", host, ::gai_strerror(code)),
-                           "unreachable");
+    return retryable(fmt::format("cannot resolve {}: {}", host, ::gai_strerror(code)),
+                     "unreachable");
   }
   const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
   std::vector<std::string> out;
@@ -37,4 +37,4 @@ base::Result<std::vector<std::string>> resolve_host(const std::string& host) {
   return out;
 }
 
-}  // namespace kollect::sinks
+}  // namespace kollect::base

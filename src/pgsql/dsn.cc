@@ -1,4 +1,4 @@
-#include "sinks/postgres/dsn.h"
+#include "pgsql/dsn.h"
 
 #include <libpq-fe.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/strings.h"
 
-namespace kollect::sinks::postgres {
+namespace kollect::pgsql {
 
 namespace {
 
@@ -97,7 +97,7 @@ base::Result<> check_place(const DsnOptions& options, const Place& place) {
   }
   const bool bad =
       (!place.host.empty() && !is_local(place.host) && options.guard->refuse_host(place.host)) ||
-      (is_numeric_address(place.host) && options.guard->refuse_address(place.host)) ||
+      (base::is_numeric_address(place.host) && options.guard->refuse_address(place.host)) ||
       (!place.address.empty() && options.guard->refuse_address(place.address));
   if (!bad) return {};
   return refused(
@@ -109,10 +109,11 @@ base::Result<> check_place(const DsnOptions& options, const Place& place) {
 base::Result<std::vector<Place>> resolved(const DsnOptions& options, const Place& place) {
   KL_TRY(check_place(options, place));
   const bool as_it_is = !place.address.empty() || is_local(place.host) ||
-                        is_numeric_address(place.host) ||
+                        base::is_numeric_address(place.host) ||
                         (options.guard == nullptr && !options.resolver);
   if (as_it_is) return std::vector<Place>{place};
-  const auto addresses = options.resolver ? options.resolver(place.host) : resolve_host(place.host);
+  const auto addresses =
+      options.resolver ? options.resolver(place.host) : base::resolve_host(place.host);
   if (!addresses.has_value() || addresses->empty()) {
     return base::retryable("postgres: a host name of the connection string has no address",
                            "unreachable");
@@ -133,7 +134,7 @@ bool verifies(std::string_view sslmode) {
 
 /// The spec's own settings over those of the string. `ca` must outlive the connecting.
 base::Result<> apply_tls(const DsnOptions& options, Values& values,
-                         std::optional<PrivateFile>& ca) {
+                         std::optional<base::PrivateFile>& ca) {
   if (!options.sslmode.empty()) values["sslmode"] = options.sslmode;
   if (options.insecure_skip_verify) {
     values["sslmode"] = "require";
@@ -143,7 +144,7 @@ base::Result<> apply_tls(const DsnOptions& options, Values& values,
     return {};
   }
   if (options.ca_pem) {
-    KL_ASSIGN(auto file, PrivateFile::create(*options.ca_pem));
+    KL_ASSIGN(auto file, base::PrivateFile::create(*options.ca_pem));
     ca.emplace(std::move(file));
     values["sslrootcert"] = ca->path();
     if (!verifies(values["sslmode"])) values["sslmode"] = "verify-full";
@@ -214,7 +215,7 @@ base::Result<Connection> connect(const base::Context& context, const DsnOptions&
     KL_ASSIGN(auto found, resolved(options, place));
     places.insert(places.end(), found.begin(), found.end());
   }
-  std::optional<PrivateFile> ca;
+  std::optional<base::PrivateFile> ca;
   KL_TRY(apply_tls(options, values, ca));
   set_default(values, "application_name", options.application_name);
   values["client_encoding"] = "UTF8";
@@ -240,4 +241,4 @@ base::Result<Connection> connect(const base::Context& context, const DsnOptions&
   return last;
 }
 
-}  // namespace kollect::sinks::postgres
+}  // namespace kollect::pgsql
