@@ -27,7 +27,39 @@ base::Result<Tombstone> tombstone_from(const Value& value) {
 }
 
 std::string_view family_text(const Change& change) {
-  return change.tombstone ? "tombstones" : collection_of(change.family);
+  switch (change.about) {
+    case Change::About::kRecord:
+      return collection_of(change.family);
+    case Change::About::kTombstone:
+      return "tombstones";
+    case Change::About::kRollout:
+      break;
+  }
+  return "rollouts";
+}
+
+Change change_of_entry(std::string_view family, std::string id, std::optional<Value> before,
+                       std::optional<Value> after, std::uint64_t version) {
+  Change change{.id = std::move(id),
+                .before = std::move(before),
+                .after = std::move(after),
+                .version = version};
+  if (family == "tombstones") change.about = Change::About::kTombstone;
+  if (family == "rollouts") change.about = Change::About::kRollout;
+  if (change.about != Change::About::kRecord) return change;
+  for (const Family one : kAllFamilies) {
+    if (family == collection_of(one)) change.family = one;
+  }
+  if (change.family != Family::kCluster) return change;
+  if (change.after) {
+    change.unearthed = std::string(change.after->text("cluster_dns"));
+  } else if (change.before) {
+    change.buried = Tombstone{.dns = std::string(change.before->text("cluster_dns")),
+                              .cluster = change.id,
+                              .actor = {},
+                              .at = {}};
+  }
+  return change;
 }
 
 Value audit_entry(std::int64_t sequence, const Change& change) {

@@ -270,7 +270,8 @@ Outcome<> Fleet::commit(Turn& turn, std::vector<Change> changes) {
 }
 
 void Fleet::apply(const Change& change) {
-  if (change.tombstone) {
+  if (change.about == Change::About::kRollout) return;
+  if (change.about == Change::About::kTombstone) {
     tombstones_.erase(change.id);
     for (auto& known : answers_) known.erase(change.id);
     ++changes_;
@@ -305,8 +306,10 @@ Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& ac
   const auto found = tombstones_.find(dns);
   if (found == tombstones_.end()) return not_found("there is no tombstone of " + dns);
   const Tombstone dropped = found->second;
-  FLEET_TRY(commit(
-      *turn, {Change{.id = dns, .before = to_value(dropped), .actor = actor, .tombstone = true}}));
+  FLEET_TRY(commit(*turn, {Change{.id = dns,
+                                  .before = to_value(dropped),
+                                  .actor = actor,
+                                  .about = Change::About::kTombstone}}));
   return dropped;
 }
 

@@ -61,6 +61,11 @@ struct Actor {
 
 /// One accepted change.
 struct Change {
+  enum class About : std::uint8_t {
+    kRecord,
+    kTombstone,  ///< the tombstone of the DNS name `id` is dropped; no record
+    kRollout,    ///< an entry of the trail and nothing else: `after` describes the rollout `id`
+  };
   Family family = Family::kCluster;
   std::string id = {};
   std::optional<base::json::Value> before = {};  ///< none: created
@@ -69,7 +74,7 @@ struct Change {
   base::WallTime at = {};
   Actor actor = {};
   std::string batch = {};  ///< id that the changes of one batch share; empty: made alone
-  bool tombstone = false;  ///< of the tombstone of the DNS name `id` alone: it is dropped
+  About about = About::kRecord;
   std::optional<Tombstone> buried = {};       ///< with the deletion of a cluster
   std::optional<std::string> unearthed = {};  ///< DNS name that is alive again
 };
@@ -86,14 +91,19 @@ struct News {
   std::optional<Content> content;  ///< instead: everything anew
 };
 
-/// "clusters" ..., "tombstones".
+/// "clusters" ..., "tombstones", "rollouts".
 std::string_view family_text(const Change& change);
+/// What an entry of the trail that another process wrote says: `about`, `family`, and which DNS
+/// name died or lives again.
+Change change_of_entry(std::string_view family, std::string id,
+                       std::optional<base::json::Value> before,
+                       std::optional<base::json::Value> after, std::uint64_t version);
 /// An entry of the audit trail as JSON.
 base::json::Value audit_entry(std::int64_t sequence, const Change& change);
 
 /// Which entries of the audit trail, newest first; empty texts take everything.
 struct AuditQuery {
-  std::string family;  ///< as in paths; "tombstones" too
+  std::string family;  ///< as family_text
   std::string id;
   std::string actor;
   std::string batch = {};

@@ -92,6 +92,25 @@ TEST_F(KeepersTest, AnotherProcessSeesABatchInOneLook) {
   EXPECT_EQ(news->changes.size(), 2U);
 }
 
+TEST_F(KeepersTest, ARolloutIsAnEntryAndNothingElse) {
+  Change rollout = made("r1", "r1");
+  rollout.about = Change::About::kRollout;
+  SeedKeeper seed(folder_->path() / "seed.json", {});
+  const auto other = reopened();
+  ASSERT_TRUE(other->load(nullptr));
+  for (Keeper* keeper : {static_cast<Keeper*>(sqlite_.get()), static_cast<Keeper*>(&seed)}) {
+    ASSERT_TRUE(keep(*keeper, {made("a", "r1"), rollout}));
+    AuditQuery query;
+    query.family = "rollouts";
+    EXPECT_THAT(trail(*keeper, query), ::testing::ElementsAre(R"(r1 "r1")"));
+  }
+  EXPECT_EQ(reopened()->load(nullptr)->records[2].size(), 1U);
+  EXPECT_EQ(read_seed(folder_->path() / "seed.json")->records[2].size(), 1U);
+  const auto news = other->look();
+  ASSERT_EQ(news->changes.size(), 2U);
+  EXPECT_EQ(news->changes[1].about, Change::About::kRollout);
+}
+
 TEST_F(KeepersTest, OfABatchThatCannotBeWrittenNothingIs) {
   auto database =
       dbfile::Database::open(file(), dbfile::Database::Mode::kReadWrite, std::chrono::seconds(5));

@@ -111,9 +111,9 @@ base::Result<Array> SeedKeeper::audit(const AuditQuery& query) {
 }
 
 void SeedKeeper::apply(const Change& change) {
-  if (change.tombstone) {
+  if (change.about == Change::About::kTombstone) {
     tombstones_.erase(change.id);
-  } else {
+  } else if (change.about == Change::About::kRecord) {
     put(records_.at(static_cast<std::size_t>(change.family)), change.id,
         change.after ? std::optional(to_storage(change.family, *change.after)) : std::nullopt);
   }
@@ -133,7 +133,7 @@ base::Result<> SeedKeeper::keep(std::span<const Change> changes) {
   for (const Change& change : changes) apply(change);
   if (auto written = write(); !written) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
-      if (changes[i].tombstone) continue;
+      if (changes[i].about != Change::About::kRecord) continue;
       put(records_.at(static_cast<std::size_t>(changes[i].family)), changes[i].id,
           std::move(before[i]));
     }

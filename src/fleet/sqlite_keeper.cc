@@ -205,27 +205,12 @@ base::Result<News> SqliteKeeper::trail() {
     KL_ASSIGN(const bool row, rows.step());
     if (!row) return news;
     seen_entry_ = rows.integer(0);
-    Change change{.id = std::string(rows.text(2))};
-    for (const Family family : kAllFamilies) {
-      if (rows.text(1) == collection_of(family)) change.family = family;
-    }
-    change.tombstone = rows.text(1) == "tombstones";
     constexpr int kAfter = 3;
     constexpr int kVersion = 4;
     constexpr int kBefore = 5;
-    change.after = record_at(rows, kAfter);
-    change.before = record_at(rows, kBefore);
-    change.version = static_cast<std::uint64_t>(rows.integer(kVersion));
-    if (change.family == Family::kCluster && change.after) {
-      change.unearthed = std::string(change.after->text("cluster_dns"));
-    }
-    if (change.family == Family::kCluster && !change.tombstone && !change.after && change.before) {
-      change.buried = Tombstone{.dns = std::string(change.before->text("cluster_dns")),
-                                .cluster = change.id,
-                                .actor = {},
-                                .at = {}};
-    }
-    news.changes.push_back(std::move(change));
+    news.changes.push_back(change_of_entry(rows.text(1), std::string(rows.text(2)),
+                                           record_at(rows, kBefore), record_at(rows, kAfter),
+                                           static_cast<std::uint64_t>(rows.integer(kVersion))));
   }
 }
 
@@ -325,9 +310,9 @@ base::Result<> SqliteKeeper::write_record(Family family, const std::string& id, 
 }
 
 base::Result<> SqliteKeeper::write_tombstone(const Change& change) {
-  if (change.unearthed || change.tombstone) {
+  if (change.unearthed || change.about == Change::About::kTombstone) {
     KL_ASSIGN(auto* remove, prepared("DELETE FROM fleet_tombstones WHERE cluster_dns = ?"));
-    remove->bind(1, change.tombstone ? change.id : *change.unearthed);
+    remove->bind(1, change.unearthed ? *change.unearthed : change.id);
     KL_TRY(remove->run());
   }
   if (!change.buried) return {};
@@ -362,7 +347,7 @@ base::Result<> SqliteKeeper::keep(std::span<const Change> changes) {
   dbfile::Transaction transaction = std::move(*transaction_);
   transaction_.reset();
   for (const Change& change : changes) {
-    if (!change.tombstone) {
+    if (change.about == Change::About::kRecord) {
       KL_TRY(write_record(change.family, change.id, change.after ? &*change.after : nullptr,
                           change.version));
     }
