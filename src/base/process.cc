@@ -220,9 +220,12 @@ class Child {
   void feed();
   void signal(int number) const;
   void reap(int options);
-  /// True when the program has ended; it is reaped then and the rest of its group killed.
+  /// True when the program has ended; it is reaped then.
   bool ended();
+  /// Ends the program and its group, gently first.
   void stop();
+  /// The program itself has ended, reaped or not.
+  [[nodiscard]] bool leader_gone() const;
 
   const Command& command_;
   pid_t pid_ = -1;
@@ -371,15 +374,20 @@ bool Child::ended() {
   return true;
 }
 
+bool Child::leader_gone() const {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         info.si_pid != 0;
+}
+
 void Child::stop() {
   signal(SIGTERM);
+  // The leader may be gone before its helpers: git's receiving side, killed outright while it holds
+  // the lock file of a branch, would leave that behind for ever. They live as long as they hold
+  // our pipes open.
   const auto deadline = RealClock::now() + kGrace;
-  while (!status_ && RealClock::now() < deadline) {
-    siginfo_t info{};
-    if (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        info.si_pid != 0) {
-      break;
-    }
+  while (RealClock::now() < deadline) {
+    if (leader_gone() && !out_.open() && !err_.open()) break;
     pump(std::chrono::milliseconds(10));
   }
   // Before the leader is reaped its group number cannot be somebody else's.

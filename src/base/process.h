@@ -30,9 +30,10 @@ struct CommandResult {
   std::string err;  ///< at most 64 KiB are kept
 };
 
-/// Runs to the end or to the context's deadline; then the whole process group gets SIGTERM and, two
-/// seconds later, SIGKILL. When this process is killed meanwhile, the program gets SIGTERM. Errors:
-/// not_found (no such program), cancelled, terminal. A non-zero exit code is not an error here.
+/// Runs to the end or to the context's deadline; then the whole process group gets SIGTERM and,
+/// when one of it still holds our pipes two seconds later, SIGKILL. When this process is killed
+/// meanwhile, the program gets SIGTERM. Errors: not_found (no such program), cancelled, terminal. A
+/// non-zero exit code is not an error here.
 Result<CommandResult> run(const Context& context, const Command& command);
 
 }  // namespace kollect::base

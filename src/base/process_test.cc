@@ -112,6 +112,18 @@ TEST(Process, DeadlineEndsTheWholeGroup) {
   EXPECT_FALSE(state.has_value());
 }
 
+TEST(Process, HelpersMayTidyUpAfterTheLeaderHasEnded) {
+  const auto dir = TempDir::create();
+  const std::string lock = (dir->path() / "lock").string();
+  // The helper removes its lock only when the leader has ended; $$ is the leader's number.
+  const Command command =
+      shell(": > " + lock + "; (trap 'until grep -q \") Z \" /proc/$$/stat; do :; done; rm " +
+            lock + "; exit' TERM; while :; do sleep 0.01; done) & exec sleep 3600");
+  const auto result = run(Context::background().with_timeout(300ms), command);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_FALSE(std::filesystem::exists(lock));
+}
+
 /// True while the process runs; one that only waits to be collected does not.
 bool runs(pid_t id) {
   const auto state = read_file("/proc/" + std::to_string(id) + "/stat");

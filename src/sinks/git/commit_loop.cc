@@ -49,6 +49,13 @@ struct CommitLoop::Losses {
     using What = PushResult::What;
     if (pushed.what == What::kRace) {
       if (++races > kRebuilds) {
+        if (!pushed.lock.empty()) {
+          return base::retryable(
+              fmt::format("the remote repository holds the lock file {} since {} tries: remove it "
+                          "there if no other program writes to the repository",
+                          pushed.lock, races),
+              "push-locked");
+        }
         return base::retryable(
             fmt::format("other writers were faster {} times: {}", races, pushed.error.message),
             "push-race");

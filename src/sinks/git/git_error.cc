@@ -42,6 +42,8 @@ bool has_status(std::string_view text, std::string_view number) {
 std::string telling_line(std::string_view text) {
   std::string remote;
   std::string fatal;
+  std::string
+      rejected;  ///< git's line of the reference; its "error:" line only says that it failed
   std::string any;
   for (const auto raw : base::split(text, '\n')) {
     const auto line = base::trim(raw);
@@ -51,14 +53,15 @@ std::string telling_line(std::string_view text) {
       if (!words.empty() && remote.size() < kMostText) {
         remote += (remote.empty() ? "" : " ") + std::string(words);
       }
-    } else if (fatal.empty() && (line.starts_with("fatal:") || line.starts_with("error:") ||
-                                 line.starts_with("!"))) {
+    } else if (rejected.empty() && line.starts_with("!")) {
+      rejected = line;
+    } else if (fatal.empty() && (line.starts_with("fatal:") || line.starts_with("error:"))) {
       fatal = line;
     } else if (any.empty() && !line.starts_with("hint:") && !line.starts_with("To ")) {
       any = line;
     }
   }
-  auto out = fatal.empty() ? any : fatal;
+  auto out = !rejected.empty() ? rejected : !fatal.empty() ? fatal : any;
   if (!remote.empty()) out += (out.empty() ? "" : "; ") + ("the server says: " + remote);
   return std::string(base::cut_utf8(out, kMostText));
 }
@@ -104,6 +107,18 @@ bool is_race(std::string_view raw) {
       "fetch first",     "non-fast-forward",     "stale info",   "incorrect old value provided",
       "cannot lock ref", "failed to update ref", "but expected", "reference already exists"};
   return has_any(base::to_lower(raw), kSigns);
+}
+
+std::string lock_held(std::string_view raw) {
+  constexpr std::string_view kMark = "Unable to create '";
+  const auto at = raw.find(kMark);
+  if (at == std::string_view::npos) return {};
+  const auto path = raw.substr(at + kMark.size());
+  const auto end = path.find("': File exists");
+  if (end == std::string_view::npos || path.substr(0, end).find('\n') != std::string_view::npos) {
+    return {};
+  }
+  return std::string(path.substr(0, end));
 }
 
 int http_status(std::string_view text) {

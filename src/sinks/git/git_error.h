@@ -25,6 +25,10 @@ bool is_missing_branch(std::string_view text);
 /// True when the text says that somebody else moved the branch first.
 bool is_race(std::string_view text);
 
+/// The lock file that the remote repository could not take because it is there already; empty when
+/// the text speaks of none.
+std::string lock_held(std::string_view text);
+
 /// HTTP status that the text names, 0 when none.
 int http_status(std::string_view text);
 

@@ -399,6 +399,22 @@ TEST_F(GitSink, ALostRaceIsBuiltAnewOnTheNewTip) {
   EXPECT_THAT(show("inventory/x/t.yaml"), HasSubstr("v: \"2\""));
 }
 
+TEST_F(GitSink, ALockThatNobodyReleasesIsNamed) {
+  const auto rows = pods({{"n", "a"}});
+  must_run({plain_export(rows)});
+  const auto lock = repository_ / "refs/heads/main.lock";
+  std::ofstream(lock) << "";  // of a writer that died
+  const auto changed = pods({{"n", "a"}}, "2");
+  const base::ManualClock clock;  // its pauses between the tries do not wait
+  const auto report = sink()->export_all(base::Context(clock, {}), {plain_export(changed)}, false);
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().reason, "push-locked");
+  EXPECT_THAT(report.error().message, HasSubstr("refs/heads/main.lock"));
+  fs::remove(lock);
+  must_run({plain_export(changed)});
+  EXPECT_THAT(show("inventory/x/t.yaml"), HasSubstr("v: \"2\""));
+}
+
 TEST_F(GitSink, MirrorsDamagedOrHalfFinishedAreThrownAway) {  // K-27
   const auto rows = pods({{"n", "a"}});
   must_run({plain_export(rows)});

@@ -136,6 +136,15 @@ TEST(GitErrors, K65NumbersThatAreNoStatus) {
   EXPECT_EQ(classify("fatal: repository 'https://h/x/' not found"), ErrorClass::kNotFound);
 }
 
+TEST(GitErrors, LocksOfOthersAreFound) {
+  EXPECT_EQ(lock_held("remote: error: cannot lock ref 'refs/heads/main': Unable to create "
+                      "'/srv/a b.git/./refs/heads/main.lock': File exists.   \nremote: \n"),
+            "/srv/a b.git/./refs/heads/main.lock");
+  EXPECT_EQ(lock_held("cannot lock ref 'refs/heads/main': is at X but expected Y"), "");
+  EXPECT_EQ(lock_held("Unable to create '/a.lock\n': File exists"), "");
+  EXPECT_EQ(lock_held("Unable to create '/a.lock': Permission denied"), "");
+}
+
 TEST(GitErrors, RacesInAllSpellings) {
   for (const char* text : {"! [rejected] main -> main (fetch first)", "(non-fast-forward)",
                            "(stale info)", "incorrect old value provided",

@@ -133,6 +133,7 @@ base::Result<PushResult> Transport::push(const base::Context& context,
   out.error = failure("push to", text);
   if (status.starts_with('!') && is_race(text)) {
     out.what = PushResult::What::kRace;
+    out.lock = redactor_.redact(lock_held(text));
   } else if (status.starts_with('!')) {
     out.what = PushResult::What::kDeclined;
     if (out.error.kind == base::ErrorKind::kRetryable) out.error.reason = "push-rejected";

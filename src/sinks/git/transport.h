@@ -26,7 +26,8 @@ struct TransportOptions {
 
 struct PushResult {
   enum class What { kDone, kRace, kDeclined, kFailed } what = What::kDone;
-  base::Error error;  ///< unless done
+  base::Error error;      ///< unless done
+  std::string lock = {};  ///< with a race: the remote's lock file that was there already
 };
 
 /// Every call resolves and checks the address, makes the private files of the credentials and
