@@ -48,7 +48,7 @@ Outcome<> check_version(const Record& record, std::optional<std::uint64_t> if_ma
 
 }  // namespace
 
-/// A turn at the store. Locked by who makes it.
+/// A turn at the store. Who makes it holds turns_.
 class Fleet::Turn {
  public:
   static Outcome<std::unique_ptr<Turn>> begin(Fleet& fleet) {
@@ -57,6 +57,7 @@ class Fleet::Turn {
     auto taken = news ? fleet.take(*std::move(news)) : base::Result<>(news.error());
     if (news && !taken) fleet.keeper_->abandon();
     if (!taken) {
+      const std::unique_lock lock(fleet.mutex_);
       fleet.trouble_ = taken.error();
       return problem(500, "store_error", "the store does not answer");
     }
@@ -106,6 +107,7 @@ base::Result<> Fleet::fill(Content content) {
 }
 
 base::Result<> Fleet::take(News news) {
+  const std::unique_lock lock(mutex_);
   if (news.content) KL_TRY(fill(*std::move(news.content)));
   for (const Change& change : news.changes) apply(change);
   trouble_.reset();
@@ -114,10 +116,13 @@ base::Result<> Fleet::take(News news) {
 
 base::Result<> Fleet::follow() {
   if (keeper_ == nullptr) return {};
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   auto news = keeper_->look();
   auto taken = news ? take(*std::move(news)) : base::Result<>(news.error());
-  if (!taken) trouble_ = taken.error();
+  if (!taken) {
+    const std::unique_lock lock(mutex_);
+    trouble_ = taken.error();
+  }
   return taken;
 }
 
@@ -261,7 +266,9 @@ void Fleet::forget_answers(const Change& change) {
 Outcome<> Fleet::commit(Turn& turn, std::vector<Change> changes) {
   const base::WallTime now = clock_.now();
   for (Change& change : changes) change.at = now;
-  if (const auto kept = turn.keep(changes); !kept) {
+  const auto kept = turn.keep(changes);
+  const std::unique_lock lock(mutex_);
+  if (!kept) {
     trouble_ = kept.error();
     return problem(500, "store_error", "the store failed");
   }
@@ -301,7 +308,7 @@ void Fleet::apply(const Change& change) {
 }
 
 Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& actor) {
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = tombstones_.find(dns);
   if (found == tombstones_.end()) return not_found("there is no tombstone of " + dns);
@@ -315,9 +322,10 @@ Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& ac
 
 Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
   if (keeper_ == nullptr) return base::json::Array{};
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   auto entries = keeper_->audit(query);
   if (entries) return *std::move(entries);
+  const std::unique_lock lock(mutex_);
   trouble_ = entries.error();
   return problem(500, "store_error", "the store does not answer");
 }
@@ -325,7 +333,7 @@ Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
 Outcome<Record> Fleet::create_record(Family family, const Value& body, const Actor& actor) {
   FLEET_ASSIGN(const Value record, read_new(family, body));
   const std::string id(record.text("id"));
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   if (family == Family::kCluster) FLEET_TRY(check_references(Value(), record));
   if (of(family).contains(id)) {
@@ -361,7 +369,7 @@ Outcome<Record> Fleet::replace(Turn& turn, Family family, const std::string& id,
 
 Outcome<Record> Fleet::update(Family family, const std::string& id, const Value& body,
                               std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   // The shape is judged before existence: any record will do for that.
@@ -376,7 +384,7 @@ Outcome<Record> Fleet::update(Family family, const std::string& id, const Value&
 
 Outcome<Record> Fleet::merge(Family family, const std::string& id, const Value& body,
                              std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   if (found == of(family).end()) return unknown(family, id);
@@ -396,7 +404,7 @@ std::vector<std::string> Fleet::users_of(Family family, const std::string& id) c
 
 Outcome<Record> Fleet::remove(Family family, const std::string& id, bool force,
                               std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::unique_lock lock(mutex_);
+  const std::scoped_lock turns(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = of(family).find(id);
   if (found == of(family).end()) return unknown(family, id);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <span>
@@ -138,7 +139,7 @@ struct ListQuery {
   std::optional<std::uint64_t> limit = {};
 };
 
-/// Thread-safe. Reads do not wait for each other.
+/// Thread-safe. Reads wait neither for each other nor for the store.
 class Fleet {
  public:
   /// `keeper` (may be null: nothing is kept) and `clock` must outlive it. Error (configuration):
@@ -201,6 +202,9 @@ class Fleet {
 
   Keeper* keeper_;
   const base::Clock& clock_;
+  /// Held while the store is asked. What a fleet holds changes under both only, so that who has
+  /// this one reads without the other, and nobody else's reading waits for the store.
+  std::mutex turns_;
   mutable std::shared_mutex mutex_;
   std::array<Records, kFamilies> records_;
   std::unordered_map<std::string, std::string> by_dns_;  ///< cluster id

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/json/document.h"
 #include "base/json/write.h"
 #include "fleet/merge.h"
@@ -41,6 +43,7 @@ class Recorder final : public Keeper {
     return std::exchange(waiting, {});
   }
   base::Result<> keep(std::span<const Change> changes) override {
+    if (meanwhile) meanwhile();
     if (refuses) return base::retryable("the disk is full");
     kept.insert(kept.end(), changes.begin(), changes.end());
     return {};
@@ -52,6 +55,7 @@ class Recorder final : public Keeper {
   }
   base::Result<base::json::Array> audit(const AuditQuery&) override { return base::json::Array{}; }
   std::vector<Change> kept;
+  std::function<void()> meanwhile;
   News waiting;
   int turns = 0;
   int abandoned = 0;
@@ -235,6 +239,14 @@ TEST(FleetModel, RepeatedMembersAreFound) {
   EXPECT_TRUE(repeated(R"({"a":1,"a":2})"));
   EXPECT_TRUE(repeated(R"([{"b":{"a":1,"a":2}}])"));
   EXPECT_FALSE(repeated(R"({"a":{"a":1},"b":[{"a":1},{"a":1}]})"));
+}
+
+TEST_F(FleetTest, PollsDoNotWaitForTheStore) {
+  std::string served;
+  keeper_.meanwhile = [&] { served = poll(Route::kNamespaces, "a.test"); };
+  ASSERT_TRUE(put(Family::kNamespace, "n", R"({"labels":{"b":"2"}})"));
+  EXPECT_THAT(served, HasSubstr(R"("labels":{"a":"2","z":"1"})")) << "as it was before";
+  EXPECT_THAT(poll(Route::kNamespaces, "a.test"), HasSubstr(R"("labels":{"b":"2"})"));
 }
 
 }  // namespace
