@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::size_t kMaxBody = 2U << 20U;
 constexpr std::string_view kFluxPath = "/api/v2/flux/clusters";
+/// Segments of the path of the fleet list, and of a cluster's polls.
+constexpr std::size_t kListDepth = 4;
+constexpr std::size_t kClusterDepth = 6;
 
 http::Answer refused(const Problem& problem) {
   Object body;
@@ -118,6 +121,17 @@ struct Api::Call {
   std::string id = {};
 
   [[nodiscard]] bool reads() const { return method == "GET" || method == "OPTIONS"; }
+  [[nodiscard]] bool polls() const {
+    return request.path == kFluxPath || request.path.starts_with(std::string(kFluxPath) + "/");
+  }
+  [[nodiscard]] Need need() const {
+    if (!reads()) return {.role = Role::kWriter};
+    if (segments == std::vector<std::string>{"audit"}) return {.role = Role::kAuditor};
+    if (polls() && segments.size() == kClusterDepth) {
+      return {.role = Role::kReader, .cluster_dns = segments[kListDepth]};
+    }
+    return {.role = Role::kReader};
+  }
   /// The version of If-Match; none: any.
   [[nodiscard]] Outcome<std::optional<std::uint64_t>> expected() const {
     const auto header = request.header("if-match");
@@ -150,43 +164,48 @@ http::Answer Api::answer(const http::ServerRequest& request) {
     }
     return answer;
   }
+  http::Answer answer = admit(call);
+  tell_refusal(call, answer.status);
+  return answer;
+}
+
+http::Answer Api::admit(Call& call) {
+  const std::string& path = call.request.path;
+  call.actor = {.name = {},
+                .request_id = fmt::format("{}", ++requests_),
+                .source = call.request.peer,
+                .method = call.request.method,
+                .path = path};
   if (!options_.crud && !call.reads()) {
     return not_allowed(path.starts_with(kFluxPath) ? "GET,HEAD" : "");
   }
-  const auto owner = tokens_.owner(request, call.reads() ? Right::kRead : Right::kWrite);
-  if (!owner) {
+  bool readable = true;
+  const std::string_view below = std::string_view(path).substr(path.starts_with('/') ? 1 : 0);
+  for (const std::string_view part : base::split(below, '/')) {
+    auto decoded = base::percent_decode(part);
+    readable = readable && decoded && base::is_valid_utf8(*decoded);
+    call.segments.push_back(std::move(decoded).value_or(""));
+  }
+  const auto tokens = tokens_.current();
+  const Verdict verdict = tokens->judge(call.request, call.need());
+  call.actor.name = verdict.name;
+  if (verdict.status == 403) return refused(403, "forbidden", "the token is not for this");
+  if (verdict.status != 200) {
     http::Answer answer = refused(401, "unauthorized", "a valid token is needed");
     answer.headers.emplace_back("WWW-Authenticate", "Bearer");
     return answer;
   }
-  const std::string_view below = std::string_view(path).substr(path.starts_with('/') ? 1 : 0);
-  for (const std::string_view part : base::split(below, '/')) {
-    auto decoded = base::percent_decode(part);
-    if (!decoded || !base::is_valid_utf8(*decoded)) {
-      return refused(bad_request("the path cannot be read").error());
-    }
-    call.segments.push_back(*std::move(decoded));
-  }
-  call.actor = {.name = *owner,
-                .request_id = fmt::format("{}", ++requests_),
-                .source = request.peer,
-                .method = request.method,
-                .path = path};
+  if (!readable) return refused(bad_request("the path cannot be read").error());
   return serve(call);
 }
 
 http::Answer Api::serve(const Call& call) {
-  if (call.request.path == kFluxPath ||
-      call.request.path.starts_with(std::string(kFluxPath) + "/")) {
-    return flux(call);
-  }
+  if (call.polls()) return flux(call);
   if (!options_.crud) return no_route();
   return crud(call);
 }
 
 http::Answer Api::flux(const Call& call) {
-  constexpr std::size_t kListDepth = 4;
-  constexpr std::size_t kClusterDepth = 6;
   std::optional<Route> route;
   std::string dns;
   if (call.segments.size() == kListDepth) route = Route::kClusters;
@@ -335,6 +354,18 @@ Outcome<http::Answer> Api::audit(const Call& call) {
   out.set("cursor", more ? *entries.back().find("seq") : Value());
   out.set("entries", std::move(entries));
   return http::Answer::json(200, base::json::compact(Value(std::move(out))));
+}
+
+void Api::tell_refusal(const Call& call, int status) const {
+  constexpr std::size_t kMaxPath = 512;
+  const bool about_tokens = status == 401 || status == 403;
+  if (log_ == nullptr || status < 400 || (call.reads() && !about_tokens)) return;
+  log_->warn("refused", {{"status", std::to_string(status)},
+                         {"actor", call.actor.name},
+                         {"method", call.request.method},
+                         {"path", call.request.path.substr(0, kMaxPath)},
+                         {"request_id", call.actor.request_id},
+                         {"source", call.actor.source}});
 }
 
 void Api::tell(const Call& call, const Record& record) const {

@@ -21,13 +21,14 @@ struct ApiOptions {
 class Api {
  public:
   /// All must outlive it; `log` may be null.
-  Api(Fleet& fleet, Tokens tokens, ApiOptions options, const base::Logger* log)
-      : fleet_(fleet), tokens_(std::move(tokens)), options_(std::move(options)), log_(log) {}
+  Api(Fleet& fleet, const TokenBook& tokens, ApiOptions options, const base::Logger* log)
+      : fleet_(fleet), tokens_(tokens), options_(std::move(options)), log_(log) {}
 
   http::Answer answer(const http::ServerRequest& request);
 
  private:
   struct Call;
+  http::Answer admit(Call& call);
   http::Answer serve(const Call& call);
   http::Answer flux(const Call& call);
   http::Answer crud(const Call& call);
@@ -36,9 +37,10 @@ class Api {
   Outcome<http::Answer> tombstones(const Call& call);
   Outcome<http::Answer> audit(const Call& call);
   void tell(const Call& call, const Record& record) const;
+  void tell_refusal(const Call& call, int status) const;
 
   Fleet& fleet_;
-  Tokens tokens_;
+  const TokenBook& tokens_;
   ApiOptions options_;
   const base::Logger* log_;
   std::atomic<std::uint64_t> requests_ = 0;

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "base/file_reloader.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/strings.h"
@@ -12,6 +13,7 @@
 #include "fleet/client_command.h"
 #include "fleet/seed.h"
 #include "fleet/sqlite_keeper.h"
+#include "fleet/token_command.h"
 
 namespace kollect::fleet {
 namespace {
@@ -35,8 +37,8 @@ struct Settings {
   std::string open_api;
   std::string address = "0.0.0.0";
   std::uint16_t port = 8080;
-  base::Secret read_token;
-  base::Secret write_token;
+  PlainTokens tokens;
+  std::string tokens_file;
   base::LogLevel log_level = base::LogLevel::kInfo;
 };
 
@@ -63,6 +65,24 @@ base::Result<> read_address(const std::string& text, Settings& settings) {
   return {};
 }
 
+base::Result<> read_tokens(const cli::Invocation& invocation, Settings& settings) {
+  settings.tokens_file = variable(invocation, "TOKENS_FILE", "");
+  const auto read = invocation.env.find("AUTH_TOKEN");
+  if (read != invocation.env.end()) settings.tokens.read = base::Secret(read->second);
+  if (!settings.tokens.read && settings.tokens_file.empty()) {
+    return base::configuration(
+        "AUTH_TOKEN must be set, the token that readers send, or TOKENS_FILE");
+  }
+  const auto write = invocation.env.find("CRUD_AUTH_TOKEN");
+  if (!settings.crud) return {};  // a process that cannot write holds no token for it
+  if (write != invocation.env.end()) {
+    settings.tokens.write = base::Secret(write->second);
+  } else if (settings.tokens_file.empty()) {
+    settings.tokens.write = settings.tokens.read;
+  }
+  return {};
+}
+
 base::Result<Settings> read_settings(const cli::Invocation& invocation) {
   Settings settings;
   const std::string mode = plain(variable(invocation, "API_MODE", "read-only"));
@@ -77,12 +97,7 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
   }
   settings.database = variable(invocation, "DATABASE_URL", settings.database);
   settings.seed = variable(invocation, "SEED_FILE", settings.seed);
-  const auto token = invocation.env.find("AUTH_TOKEN");
-  if (token == invocation.env.end()) {
-    return base::configuration("AUTH_TOKEN must be set: the token that readers send");
-  }
-  settings.read_token = base::Secret(token->second);
-  settings.write_token = base::Secret(variable(invocation, "CRUD_AUTH_TOKEN", token->second));
+  KL_TRY(read_tokens(invocation, settings));
   KL_TRY(read_address(variable(invocation, "LISTEN_ADDR", "0.0.0.0:8080"), settings));
   settings.open_api = kOpenApi;
   if (const auto file = invocation.env.find("OPENAPI_FILE"); file != invocation.env.end()) {
@@ -120,13 +135,22 @@ base::Result<Store> open_store(const Settings& settings, const base::Logger& log
 
 base::Result<> serve(const cli::Invocation& invocation, const Settings& settings,
                      const base::Logger& log) {
+  TokenBook tokens(all_tokens(settings.tokens, std::nullopt));
+  base::FileReloader reloader(*invocation.clock, &log);
+  if (!settings.tokens_file.empty()) {
+    const auto added =
+        reloader.add("tokens", {settings.tokens_file},
+                     [&](const std::vector<std::string>& contents) -> base::Result<> {
+                       KL_ASSIGN(auto of_file, parse_tokens(contents.front()));
+                       tokens.replace(all_tokens(settings.tokens, std::move(of_file)));
+                       return {};
+                     });
+    if (!added) return added.error().with_prefix("TOKENS_FILE");
+  }
   KL_ASSIGN(Store store, open_store(settings, log));
   KL_ASSIGN(const auto fleet,
             Fleet::create(std::move(store.content), store.keeper.get(), *invocation.clock));
-  Tokens tokens;
-  tokens.add("reader", Right::kRead, settings.read_token);
-  if (settings.crud) tokens.add("writer", Right::kWrite, settings.write_token);
-  Api api(*fleet, std::move(tokens), {.crud = settings.crud, .open_api = settings.open_api}, &log);
+  Api api(*fleet, tokens, {.crud = settings.crud, .open_api = settings.open_api}, &log);
   http::ServerOptions options;
   options.address = settings.address;
   options.port = settings.port;
@@ -140,6 +164,7 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
                                {"address", settings.address},
                                {"port", std::to_string(server->port())},
                                {"clusters", std::to_string(fleet->count(Family::kCluster))}});
+  reloader.start();
   bool well = true;
   while (invocation.clock->sleep(kLook, invocation.stop)) {
     const auto followed = fleet->follow();
@@ -155,8 +180,9 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
 int run_serve(const cli::Invocation& invocation, const std::vector<std::string>& args) {
   CLI::App app(
       "Serves the desired state of a fleet: which components, namespaces and role bindings each "
-      "cluster should have.\nSettings are environment variables: AUTH_TOKEN (required), "
-      "CRUD_AUTH_TOKEN, API_MODE (read-only, crud), STORE_BACKEND (sqlite, memory), DATABASE_URL, "
+      "cluster should have.\nSettings are environment variables: AUTH_TOKEN, CRUD_AUTH_TOKEN, "
+      "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
+      "STORE_BACKEND (sqlite, memory), DATABASE_URL, "
       "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, LOG_LEVEL.",
       "fleet serve");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
@@ -178,6 +204,9 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
 int run_fleet_command(const cli::Invocation& invocation, const std::vector<std::string>& args) {
   if (!args.empty() && args[0] == "serve") {
     return run_serve(invocation, {args.begin() + 1, args.end()});
+  }
+  if (!args.empty() && args[0] == "token") {
+    return run_token_command(invocation, {args.begin() + 1, args.end()});
   }
   return run_client(invocation, args);
 }

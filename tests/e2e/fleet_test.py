@@ -26,14 +26,17 @@ class Server:
         env = {"STORE_BACKEND": store, "DATABASE_URL": f"sqlite://{self.folder}/fleet.db?mode=rwc", "SEED_FILE": str(self.folder / "seed.json"),
                "LISTEN_ADDR": f"127.0.0.1:{self.port}", "API_MODE": "crud", "AUTH_TOKEN": "read-token", "CRUD_AUTH_TOKEN": "write-token"}
         env.update(settings)
-        self.process = harness.start("fleet", "serve", env=harness.environment(**{k: v for k, v in env.items() if v is not None}))
+        # A pipe that nobody reads would fill up and hold the server.
+        self.log = self.folder / f"log-{self.port}.jsonl"
+        with self.log.open("wb") as log:
+            self.process = harness.start("fleet", "serve", stderr=log, env=harness.environment(**{k: v for k, v in env.items() if v is not None}))
         while True:
             try:
                 self.ask("GET", "/health")
                 return
             except OSError:
                 if self.process.poll() is not None:
-                    raise AssertionError(self.process.stderr.read()) from None
+                    raise AssertionError(self.log.read_text(encoding="utf-8")) from None
 
     def ask(self, method, path, body=None, headers=None, raw=None):
         """(status, headers, bytes)"""
@@ -67,7 +70,6 @@ class Server:
         self.process.send_signal(how)
         code = self.process.wait(timeout=30)
         self.process.stdout.close()
-        self.process.stderr.close()
         return code
 
 

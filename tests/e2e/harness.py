@@ -24,9 +24,8 @@ def environment(**extra):
 
 
 def start(*args, **options):
-    options.setdefault("env", environment())
-    return subprocess.Popen([KOLLECT, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            stdin=subprocess.DEVNULL, **options)
+    options = {"env": environment(), "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **options}
+    return subprocess.Popen([KOLLECT, *map(str, args)], **options)
 
 
 def run(*args, stdin=None, env=None, timeout=120):
