@@ -104,6 +104,15 @@ std::vector<std::string> tags_of(std::string_view header) {
 }
 
 /// If-None-Match: the client has what it asks for.
+/// `?dependencies=enabled` of a poll for components.
+Outcome<bool> trims_dependencies(const http::ServerRequest& request) {
+  const auto parameters = request.parameters();
+  const auto found = parameters.find("dependencies");
+  if (found == parameters.end() || found->second == "all") return false;
+  if (found->second != "enabled") return bad_request("dependencies: must be all or enabled");
+  return true;
+}
+
 bool knows(const http::ServerRequest& request, const std::string& etag) {
   const auto known = tags_of(request.header("if-none-match").value_or(""));
   return std::ranges::find(known, etag) != known.end();
@@ -218,6 +227,11 @@ http::Answer Api::flux(const Call& call) {
   }
   if (!route) return no_route();
   if (call.method != "GET") return not_allowed("GET,HEAD");
+  if (*route == Route::kComponents && !call.request.query.empty()) {
+    const auto trimmed = trims_dependencies(call.request);
+    if (!trimmed) return refused(trimmed.error());
+    if (*trimmed) route = Route::kTrimmedComponents;
+  }
   const auto ready = fleet_.answer(*route, dns);
   if (!ready) return refused(ready.error());
   const bool unchanged = knows(call.request, (*ready)->etag);

@@ -20,6 +20,12 @@ namespace {
 
 constexpr Family kDefinitions[] = {Family::kComponent, Family::kNamespace, Family::kRoleBinding};
 
+Family definitions_of(Route route) {
+  if (route == Route::kNamespaces) return Family::kNamespace;
+  if (route == Route::kRoleBindings) return Family::kRoleBinding;
+  return Family::kComponent;
+}
+
 std::string dns_of(const Value& cluster) {
   return std::string(cluster.text("cluster_dns"));
 }
@@ -136,11 +142,13 @@ std::string Fleet::assemble(Route route, const Value* cluster) const {
   if (route == Route::kClusters) {
     for (const auto& [id, record] : of(Family::kCluster)) append_cluster_input(out, record.data);
   } else if (cluster != nullptr) {
-    const Family family = kDefinitions[static_cast<std::size_t>(route)];
-    append_inputs(out, family, *cluster, [&](std::string_view id) -> const Value* {
+    const Family family = definitions_of(route);
+    const auto definitions = [&](std::string_view id) -> const Value* {
       const auto found = of(family).find(std::string(id));
       return found == of(family).end() ? nullptr : &found->second.data;
-    });
+    };
+    append_inputs(out, family, *cluster, definitions,
+                  route == Route::kTrimmedComponents ? Dependencies::kEnabled : Dependencies::kAll);
   }
   return out + "]}";
 }
@@ -254,6 +262,9 @@ void Fleet::forget_answers(const Change& change) {
   ++changes_;
   if (change.family != Family::kCluster) {
     answers_[static_cast<std::size_t>(change.family) - 1].clear();
+    if (change.family == Family::kComponent) {
+      answers_[static_cast<std::size_t>(Route::kTrimmedComponents)].clear();
+    }
     return;
   }
   answers_[static_cast<std::size_t>(Route::kClusters)].clear();

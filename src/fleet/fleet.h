@@ -23,8 +23,14 @@
 namespace kollect::fleet {
 
 /// What a cluster polls, and the list of all clusters.
-enum class Route : std::uint8_t { kComponents, kNamespaces, kRoleBindings, kClusters };
-inline constexpr std::size_t kRoutes = 4;
+enum class Route : std::uint8_t {
+  kComponents,
+  kNamespaces,
+  kRoleBindings,
+  kClusters,
+  kTrimmedComponents,  ///< depends_on without what the cluster does not have, or has disabled
+};
+inline constexpr std::size_t kRoutes = 5;
 
 /// Bytes of an answer. Immutable, shared.
 struct Ready {

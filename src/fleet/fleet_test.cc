@@ -98,6 +98,24 @@ TEST_F(FleetTest, InputsFollowTheClustersOrderAndSkipWhatIsNotDefined) {
   EXPECT_EQ(poll(Route::kComponents, "c.test"), "404");
 }
 
+TEST_F(FleetTest, DependenciesCanBeCutToWhatIsEnabledOnTheCluster) {
+  const auto of_certs = [&](Route route) {
+    const Value answer = parse(poll(route, "a.test"));
+    return *answer.find("inputs")->as_array()[0].find("depends_on");
+  };
+  ASSERT_TRUE(
+      put(Family::kComponent, "certs", R"({"depends_on":["dash","ghost","none","certs"]})"));
+  EXPECT_EQ(of_certs(Route::kComponents), parse(R"(["dash","ghost","none","certs"])"));
+  EXPECT_EQ(of_certs(Route::kTrimmedComponents), parse("[]")) << "dash is disabled";
+  ASSERT_TRUE(patch("a", R"({"platform_components":[{"id":"dash","enabled":true}]})"));
+  EXPECT_EQ(of_certs(Route::kTrimmedComponents), parse(R"(["dash"])"));
+  ASSERT_TRUE(put(Family::kComponent, "certs", R"({"depends_on":[]})"));
+  EXPECT_EQ(poll(Route::kTrimmedComponents, "a.test"), poll(Route::kComponents, "a.test"));
+  ASSERT_TRUE(fleet_->remove(Family::kCluster, "a", false, {}, {}));
+  EXPECT_EQ(poll(Route::kTrimmedComponents, "a.test"), R"({"inputs":[]})");
+  EXPECT_EQ(poll(Route::kTrimmedComponents, "c.test"), "404");
+}
+
 TEST_F(FleetTest, AnAnswerIsTheSameObjectUntilSomethingItShowsChanges) {
   const ReadyPtr first = *fleet_->answer(Route::kComponents, "a.test");
   const ReadyPtr other = *fleet_->answer(Route::kComponents, "b.test");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/json/write.h"
 
@@ -47,6 +48,25 @@ Value component_input(const Value& reference, const Value& definition, const Val
   source.set("oci_tag", override_or(reference, definition, "oci_tag"));
   out.set("source", std::move(source));
   return out;
+}
+
+/// Ids of the components that are rendered on a cluster.
+std::set<std::string, std::less<>> enabled_on(const Value& cluster,
+                                              const Definitions& definitions) {
+  std::set<std::string, std::less<>> out;
+  for (const Value& reference : cluster.find(references_of(Family::kComponent))->as_array()) {
+    const std::string_view id = reference.text("id");
+    if (reference.find("enabled")->as_bool() && definitions(id) != nullptr) out.emplace(id);
+  }
+  return out;
+}
+
+void trim_dependencies(Value& input, const std::set<std::string, std::less<>>& enabled) {
+  Array kept;
+  for (const Value& id : input.find("depends_on")->as_array()) {
+    if (id != *input.find("id") && enabled.contains(id.as_string())) kept.push_back(id);
+  }
+  input.as_object().set("depends_on", std::move(kept));
 }
 
 /// Lists of references: one of a known id changes it, others come behind.
@@ -98,13 +118,18 @@ bool has_texts_of_id(const Value& list) {
 }  // namespace
 
 void append_inputs(std::string& out, Family family, const Value& cluster,
-                   const Definitions& definitions) {
+                   const Definitions& definitions, Dependencies dependencies) {
+  const bool trim = family == Family::kComponent && dependencies == Dependencies::kEnabled;
+  const auto enabled =
+      trim ? enabled_on(cluster, definitions) : std::set<std::string, std::less<>>();
   for (const Value& reference : cluster.find(references_of(family))->as_array()) {
     const Value* definition = definitions(reference.text("id"));
     if (definition == nullptr) continue;
     append_separator(out);
     if (family == Family::kComponent) {
-      base::json::append_compact(out, component_input(reference, *definition, cluster));
+      Value input = component_input(reference, *definition, cluster);
+      if (trim) trim_dependencies(input, enabled);
+      base::json::append_compact(out, input);
       continue;
     }
     Value input = *definition;
