@@ -92,6 +92,34 @@ http::Answer shown_record(Family family, const Record& record) {
   return answer;
 }
 
+/// Text of a Warning header (RFC 9111 5.5 of old): printable ASCII, quotes and backslashes escaped.
+std::string warning_of(std::string_view text) {
+  constexpr std::size_t kMost = 400;
+  std::string out = "299 - \"";
+  for (const char c : text.substr(0, kMost)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c >= ' ' && c <= '~' ? c : '?';
+  }
+  return out + '"';
+}
+
+void add_warnings(http::Answer& answer, const std::vector<std::string>& warnings) {
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, warnings.size()); ++i) {
+    answer.headers.emplace_back("Warning", warning_of(warnings[i]));
+  }
+  if (warnings.size() <= kMost) return;
+  answer.headers.emplace_back("Warning",
+                              warning_of(fmt::format("{} more", warnings.size() - kMost)));
+}
+
+/// After a write.
+http::Answer written(Family family, const Kept& kept) {
+  http::Answer answer = shown_record(family, kept.record);
+  add_warnings(answer, kept.warnings);
+  return answer;
+}
+
 /// The entity tags of If-Match and If-None-Match (RFC 9110 13.1).
 std::vector<std::string> tags_of(std::string_view header) {
   std::vector<std::string> tags;
@@ -267,9 +295,9 @@ http::Answer Api::crud(const Call& call) {
 Outcome<http::Answer> Api::collection(const Call& call) {
   if (call.method == "POST") {
     FLEET_ASSIGN(const Value body, body_of(call.request));
-    FLEET_ASSIGN(const Record record, fleet_.create_record(call.family, body, call.actor));
-    tell(call, record);
-    return shown_record(call.family, record);
+    FLEET_ASSIGN(const Kept kept, fleet_.create_record(call.family, body, call.actor));
+    tell(call, kept.record);
+    return written(call.family, kept);
   }
   if (call.method != "GET") return not_allowed("GET,HEAD,POST");
   const auto parameters = call.request.parameters();
@@ -308,22 +336,22 @@ Outcome<http::Answer> Api::item(const Call& call) {
   FLEET_ASSIGN(const auto expected, call.expected());
   if (call.method == "PUT" || call.method == "PATCH") {
     FLEET_ASSIGN(const Value body, body_of(call.request));
-    FLEET_ASSIGN(const Record record,
+    FLEET_ASSIGN(const Kept kept,
                  call.method == "PUT"
                      ? fleet_.update(call.family, call.id, body, expected, call.actor)
                      : fleet_.merge(call.family, call.id, body, expected, call.actor));
-    tell(call, record);
-    return shown_record(call.family, record);
+    tell(call, kept.record);
+    return written(call.family, kept);
   }
   if (call.method == "DELETE") {
     const auto parameters = call.request.parameters();
     const auto force = parameters.find("force");
     FLEET_ASSIGN(
-        const Record record,
+        const Kept kept,
         fleet_.remove(call.family, call.id, force != parameters.end() && force->second == "true",
                       expected, call.actor));
-    tell(call, record);
-    return http::Answer::json(200, base::json::compact(shown(call.family, record.data)));
+    tell(call, kept.record);
+    return http::Answer::json(200, base::json::compact(shown(call.family, kept.record.data)));
   }
   return not_allowed("GET,HEAD,PUT,PATCH,DELETE");
 }

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/json/write.h"
 #include "base/strings.h"
+#include "fleet/draft.h"
 #include "fleet/merge.h"
 
 namespace kollect::fleet {
@@ -17,8 +18,6 @@ namespace kollect::fleet {
 using base::json::Value;
 
 namespace {
-
-constexpr Family kDefinitions[] = {Family::kComponent, Family::kNamespace, Family::kRoleBinding};
 
 Family definitions_of(Route route) {
   if (route == Route::kNamespaces) return Family::kNamespace;
@@ -37,24 +36,13 @@ ReadyPtr ready(std::string body) {
   return made;
 }
 
-bool same(const Value* a, const Value* b) {
-  if (a == nullptr || b == nullptr) return a == b;
-  return *a == *b;
-}
-
 std::unexpected<Problem> unknown(Family family, const std::string& id) {
   return not_found(fmt::format("there is no {} {}", noun_of(family), id));
 }
 
-Outcome<> check_version(const Record& record, std::optional<std::uint64_t> if_match) {
-  if (!if_match || *if_match == record.version) return {};
-  return problem(412, "conflict",
-                 fmt::format("the record has version {}, not {}", record.version, *if_match));
-}
-
 }  // namespace
 
-/// A turn at the store. Who makes it holds turns_.
+/// A turn at the store; who makes it holds turns_.
 class Fleet::Turn {
  public:
   static Outcome<std::unique_ptr<Turn>> begin(Fleet& fleet) {
@@ -63,8 +51,7 @@ class Fleet::Turn {
     auto taken = news ? fleet.take(*std::move(news)) : base::Result<>(news.error());
     if (news && !taken) fleet.keeper_->abandon();
     if (!taken) {
-      const std::unique_lock lock(fleet.mutex_);
-      fleet.trouble_ = taken.error();
+      fleet.stumble(taken.error());
       return problem(500, "store_error", "the store does not answer");
     }
     return std::make_unique<Turn>(fleet.keeper_);
@@ -113,22 +100,26 @@ base::Result<> Fleet::fill(Content content) {
 }
 
 base::Result<> Fleet::take(News news) {
+  // Read without the lock: it changes in turns only.
+  if (!news.content && news.changes.empty() && !trouble_) return {};
   const std::unique_lock lock(mutex_);
   if (news.content) KL_TRY(fill(*std::move(news.content)));
-  for (const Change& change : news.changes) apply(change);
+  for (Change& change : news.changes) apply(std::move(change));
   trouble_.reset();
   return {};
 }
 
+void Fleet::stumble(const base::Error& error) {
+  const std::unique_lock lock(mutex_);
+  trouble_ = error;
+}
+
 base::Result<> Fleet::follow() {
   if (keeper_ == nullptr) return {};
-  const std::scoped_lock turns(turns_);
+  const std::lock_guard turn(turns_);
   auto news = keeper_->look();
   auto taken = news ? take(*std::move(news)) : base::Result<>(news.error());
-  if (!taken) {
-    const std::unique_lock lock(mutex_);
-    trouble_ = taken.error();
-  }
+  if (!taken) stumble(taken.error());
   return taken;
 }
 
@@ -217,47 +208,6 @@ std::size_t Fleet::count(Family family) const {
 
 // ---- changes
 
-Outcome<> Fleet::check_references(const Value& before, const Value& after) const {
-  for (const Family family : kDefinitions) {
-    const std::string_view key = references_of(family);
-    if (same(before.find(key), after.find(key))) continue;
-    std::set<std::string_view> seen;
-    for (const std::string_view id : referred(after, family)) {
-      if (!seen.insert(id).second)
-        return bad_request(fmt::format("{}: {} is there twice", key, id));
-    }
-  }
-  for (const Family family : kDefinitions) {
-    const std::string_view key = references_of(family);
-    if (same(before.find(key), after.find(key))) continue;
-    const auto known = referred(before, family);
-    for (const std::string_view id : referred(after, family)) {
-      if (of(family).contains(std::string(id))) continue;
-      // What dangled before the change is not its fault.
-      if (std::ranges::find(known, id) != known.end()) continue;
-      return bad_request(fmt::format("{}: there is no {} {}", key, noun_of(family), id));
-    }
-  }
-  const bool touched = !same(before.find("patches"), after.find("patches")) ||
-                       !same(before.find("platform_components"), after.find("platform_components"));
-  const Value* patches = after.find("patches");
-  if (!touched || patches == nullptr) return {};
-  const auto components = referred(after, Family::kComponent);
-  for (const auto& [id, map] : patches->as_object()) {
-    if (std::ranges::find(components, id) == components.end()) {
-      return bad_request(
-          fmt::format("patches: {} is none of the cluster's platform_components", id));
-    }
-  }
-  return {};
-}
-
-Outcome<> Fleet::check_name(const std::string& id, const Value& after) const {
-  const auto owner = by_dns_.find(dns_of(after));
-  if (owner == by_dns_.end() || owner->second == id) return {};
-  return conflict(fmt::format("cluster_dns {} belongs to cluster {}", owner->first, owner->second));
-}
-
 void Fleet::forget_answers(const Change& change) {
   ++changes_;
   if (change.family != Family::kCluster) {
@@ -275,19 +225,16 @@ void Fleet::forget_answers(const Change& change) {
 }
 
 Outcome<> Fleet::commit(Turn& turn, std::vector<Change> changes) {
-  const base::WallTime now = clock_.now();
-  for (Change& change : changes) change.at = now;
-  const auto kept = turn.keep(changes);
-  const std::unique_lock lock(mutex_);
-  if (!kept) {
-    trouble_ = kept.error();
+  if (const auto kept = turn.keep(changes); !kept) {
+    stumble(kept.error());
     return problem(500, "store_error", "the store failed");
   }
-  for (const Change& change : changes) apply(change);
+  const std::unique_lock lock(mutex_);
+  for (Change& change : changes) apply(std::move(change));
   return {};
 }
 
-void Fleet::apply(const Change& change) {
+void Fleet::apply(Change change) {
   if (change.about == Change::About::kRollout) return;
   if (change.about == Change::About::kTombstone) {
     tombstones_.erase(change.id);
@@ -310,22 +257,24 @@ void Fleet::apply(const Change& change) {
     if (change.unearthed) tombstones_.erase(*change.unearthed);
     if (change.buried) tombstones_.insert_or_assign(change.buried->dns, *change.buried);
   }
+  forget_answers(change);
   if (change.after) {
-    records.insert_or_assign(change.id, Record{.data = *change.after, .version = change.version});
+    records.insert_or_assign(change.id,
+                             Record{.data = *std::move(change.after), .version = change.version});
   } else if (old != records.end()) {
     records.erase(old);
   }
-  forget_answers(change);
 }
 
 Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& actor) {
-  const std::scoped_lock turns(turns_);
+  const std::lock_guard lock(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
   const auto found = tombstones_.find(dns);
   if (found == tombstones_.end()) return not_found("there is no tombstone of " + dns);
   const Tombstone dropped = found->second;
   FLEET_TRY(commit(*turn, {Change{.id = dns,
                                   .before = to_value(dropped),
+                                  .at = clock_.now(),
                                   .actor = actor,
                                   .about = Change::About::kTombstone}}));
   return dropped;
@@ -333,118 +282,82 @@ Outcome<Tombstone> Fleet::drop_tombstone(const std::string& dns, const Actor& ac
 
 Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
   if (keeper_ == nullptr) return base::json::Array{};
-  const std::scoped_lock turns(turns_);
+  const std::lock_guard lock(turns_);
   auto entries = keeper_->audit(query);
   if (entries) return *std::move(entries);
-  const std::unique_lock lock(mutex_);
-  trouble_ = entries.error();
+  stumble(entries.error());
   return problem(500, "store_error", "the store does not answer");
 }
 
-Outcome<Record> Fleet::create_record(Family family, const Value& body, const Actor& actor) {
-  FLEET_ASSIGN(const Value record, read_new(family, body));
-  const std::string id(record.text("id"));
-  const std::scoped_lock turns(turns_);
+Outcome<Written> Fleet::write(const Actor& actor, const WriteOptions& options,
+                              const std::function<Outcome<>(Draft& draft)>& edit) {
+  const std::lock_guard lock(turns_);
   FLEET_ASSIGN(const auto turn, Turn::begin(*this));
-  if (family == Family::kCluster) FLEET_TRY(check_references(Value(), record));
-  if (of(family).contains(id)) {
-    return conflict(fmt::format("there is a {} {} already", noun_of(family), id));
-  }
-  Change change{.family = family, .id = id, .before = {}, .after = record, .actor = actor};
-  if (family == Family::kCluster) {
-    FLEET_TRY(check_name(id, record));
-    if (tombstones_.contains(dns_of(record))) change.unearthed = dns_of(record);
-  }
-  FLEET_TRY(commit(*turn, {std::move(change)}));
-  return of(family).at(id);
-}
-
-Outcome<Record> Fleet::replace(Turn& turn, Family family, const std::string& id, Value after,
-                               const Actor& actor) {
-  const Record& record = of(family).at(id);
-  if (record.data == after) return record;
-  Change change{.family = family,
-                .id = id,
-                .before = record.data,
-                .after = after,
-                .version = record.version + 1,
-                .actor = actor};
-  if (family == Family::kCluster) {
-    FLEET_TRY(check_references(record.data, after));
-    FLEET_TRY(check_name(id, after));
-    if (tombstones_.contains(dns_of(after))) change.unearthed = dns_of(after);
-  }
-  FLEET_TRY(commit(turn, {std::move(change)}));
-  return of(family).at(id);
-}
-
-Outcome<Record> Fleet::update(Family family, const std::string& id, const Value& body,
-                              std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::scoped_lock turns(turns_);
-  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
-  const auto found = of(family).find(id);
-  // The shape is judged before existence: any record will do for that.
-  Value nothing = base::json::Object{};
-  nothing.as_object().set("id", id);
-  const Value& current = found != of(family).end() ? found->second.data : nothing;
-  FLEET_ASSIGN(Value after, read_change(family, current, body));
-  if (found == of(family).end()) return unknown(family, id);
-  FLEET_TRY(check_version(found->second, if_match));
-  return replace(*turn, family, id, std::move(after), actor);
-}
-
-Outcome<Record> Fleet::merge(Family family, const std::string& id, const Value& body,
-                             std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::scoped_lock turns(turns_);
-  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
-  const auto found = of(family).find(id);
-  if (found == of(family).end()) return unknown(family, id);
-  FLEET_TRY(check_version(found->second, if_match));
-  FLEET_ASSIGN(Value after, merged(family, found->second.data, body));
-  return replace(*turn, family, id, std::move(after), actor);
-}
-
-std::vector<std::string> Fleet::users_of(Family family, const std::string& id) const {
-  std::vector<std::string> users;
-  for (const auto& [name, cluster] : of(Family::kCluster)) {
-    const auto ids = referred(cluster.data, family);
-    if (std::ranges::find(ids, id) != ids.end()) users.push_back(name);
-  }
-  return users;
-}
-
-Outcome<Record> Fleet::remove(Family family, const std::string& id, bool force,
-                              std::optional<std::uint64_t> if_match, const Actor& actor) {
-  const std::scoped_lock turns(turns_);
-  FLEET_ASSIGN(const auto turn, Turn::begin(*this));
-  const auto found = of(family).find(id);
-  if (found == of(family).end()) return unknown(family, id);
-  const Record record = found->second;
-  FLEET_TRY(check_version(record, if_match));
-  Change change{.family = family,
-                .id = id,
-                .before = record.data,
-                .after = {},
-                .version = record.version,
-                .actor = actor};
-  if (family == Family::kCluster) {
-    change.buried = Tombstone{
-        .dns = dns_of(record.data), .cluster = id, .actor = actor.name, .at = clock_.now()};
-  } else if (!force) {
-    auto users = users_of(family, id);
-    constexpr std::size_t kNamed = 3;
-    if (!users.empty()) {
-      const std::size_t count = users.size();
-      users.resize(std::min(count, kNamed));
-      return conflict(fmt::format(
-          "{} {} is referred to by {} cluster{} ({}{}): deleting it would remove it there; "
-          "?force=true does",
-          noun_of(family), id, count, count == 1 ? "" : "s", base::join(users, ", "),
-          count > kNamed ? ", ..." : ""));
+  Draft draft({.records = records_, .by_dns = by_dns_, .tombstones = tombstones_}, actor,
+              clock_.now());
+  FLEET_TRY(edit(draft));
+  Written written;
+  FLEET_ASSIGN(written.changes, draft.finish());
+  written.warnings = draft.warnings();
+  for (Change& change : written.changes) change.batch = options.batch;
+  if (options.dry_run || written.changes.empty()) return written;
+  std::vector<Change> kept = written.changes;
+  if (options.entries) {
+    for (Change& entry : options.entries(written.changes)) {
+      entry.at = clock_.now();
+      entry.actor = actor;
+      kept.push_back(std::move(entry));
     }
   }
-  FLEET_TRY(commit(*turn, {std::move(change)}));
-  return record;
+  FLEET_TRY(commit(*turn, std::move(kept)));
+  return written;
+}
+
+Outcome<Kept> Fleet::write_one(Family family, const Actor& actor,
+                               const std::function<Outcome<std::string>(Draft& draft)>& edit) {
+  Kept kept;
+  FLEET_ASSIGN(Written written, write(actor, {}, [&](Draft& draft) -> Outcome<> {
+                 FLEET_ASSIGN(const std::string id, edit(draft));
+                 if (const Value* record = draft.find(family, id)) {
+                   kept.record = {.data = *record, .version = draft.version(family, id)};
+                 }
+                 return {};
+               }));
+  kept.warnings = std::move(written.warnings);
+  if (!written.changes.empty()) {
+    Change& change = written.changes.front();
+    kept.record = {.data = change.after ? *std::move(change.after) : *std::move(change.before),
+                   .version = change.version};
+  }
+  return kept;
+}
+
+Outcome<Kept> Fleet::create_record(Family family, const Value& body, const Actor& actor) {
+  return write_one(family, actor, [&](Draft& draft) { return draft.create(family, body); });
+}
+
+Outcome<Kept> Fleet::update(Family family, const std::string& id, const Value& body,
+                            std::optional<std::uint64_t> if_match, const Actor& actor) {
+  return write_one(family, actor, [&](Draft& draft) -> Outcome<std::string> {
+    FLEET_TRY(draft.update(family, id, body, if_match));
+    return id;
+  });
+}
+
+Outcome<Kept> Fleet::merge(Family family, const std::string& id, const Value& body,
+                           std::optional<std::uint64_t> if_match, const Actor& actor) {
+  return write_one(family, actor, [&](Draft& draft) -> Outcome<std::string> {
+    FLEET_TRY(draft.merge(family, id, body, if_match));
+    return id;
+  });
+}
+
+Outcome<Kept> Fleet::remove(Family family, const std::string& id, bool force,
+                            std::optional<std::uint64_t> if_match, const Actor& actor) {
+  return write_one(family, actor, [&](Draft& draft) -> Outcome<std::string> {
+    FLEET_TRY(draft.remove(family, id, force, if_match));
+    return id;
+  });
 }
 
 }  // namespace kollect::fleet

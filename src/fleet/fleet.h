@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -145,7 +146,27 @@ struct ListQuery {
   std::optional<std::uint64_t> limit = {};
 };
 
-/// Thread-safe. Reads wait neither for each other nor for the store.
+class Draft;
+
+/// What a write makes of a record, and what is to be known about it.
+struct Kept {
+  Record record;  ///< of a deletion: as it was
+  std::vector<std::string> warnings = {};
+};
+
+struct WriteOptions {
+  std::string batch = {};  ///< of all its changes
+  bool dry_run = false;    ///< nothing is kept
+  /// Entries of the trail to be written with the changes, if there are any.
+  std::function<std::vector<Change>(const std::vector<Change>& changes)> entries = {};
+};
+
+struct Written {
+  std::vector<Change> changes;  ///< one a record, deletions first; none: nothing differs
+  std::vector<std::string> warnings;
+};
+
+/// Thread-safe. Reads wait neither for each other nor for a store that is written to.
 class Fleet {
  public:
   /// `keeper` (may be null: nothing is kept) and `clock` must outlive it. Error (configuration):
@@ -173,17 +194,21 @@ class Fleet {
   /// From now on polls of the name get 404, which changes nothing in the cluster.
   Outcome<Tombstone> drop_tombstone(const std::string& dns, const Actor& actor);
 
-  Outcome<Record> create_record(Family family, const base::json::Value& body, const Actor& actor);
-  /// As PUT: members that are given replace those that are there. `if_match`: the version that the
-  /// record must have, else 412.
-  Outcome<Record> update(Family family, const std::string& id, const base::json::Value& body,
-                         std::optional<std::uint64_t> if_match, const Actor& actor);
-  /// As PATCH: references merge by id, maps by key, null clears.
-  Outcome<Record> merge(Family family, const std::string& id, const base::json::Value& body,
-                        std::optional<std::uint64_t> if_match, const Actor& actor);
-  /// `force`: a definition that clusters refer to goes all the same.
-  Outcome<Record> remove(Family family, const std::string& id, bool force,
-                         std::optional<std::uint64_t> if_match, const Actor& actor);
+  /// Does what `edit` does to a draft: all of it or nothing. What others wrote is in the draft.
+  Outcome<Written> write(const Actor& actor, const WriteOptions& options,
+                         const std::function<Outcome<>(Draft& draft)>& edit);
+  /// The same for one record, whose id `edit` gives back.
+  Outcome<Kept> write_one(Family family, const Actor& actor,
+                          const std::function<Outcome<std::string>(Draft& draft)>& edit);
+
+  // The parameters are those of Draft.
+  Outcome<Kept> create_record(Family family, const base::json::Value& body, const Actor& actor);
+  Outcome<Kept> update(Family family, const std::string& id, const base::json::Value& body,
+                       std::optional<std::uint64_t> if_match, const Actor& actor);
+  Outcome<Kept> merge(Family family, const std::string& id, const base::json::Value& body,
+                      std::optional<std::uint64_t> if_match, const Actor& actor);
+  Outcome<Kept> remove(Family family, const std::string& id, bool force,
+                       std::optional<std::uint64_t> if_match, const Actor& actor);
 
  private:
   using Records = std::map<std::string, Record>;
@@ -195,21 +220,17 @@ class Fleet {
     return records_[static_cast<std::size_t>(family)];
   }
   [[nodiscard]] std::string assemble(Route route, const base::json::Value* cluster) const;
-  Outcome<> check_references(const base::json::Value& before, const base::json::Value& after) const;
-  Outcome<> check_name(const std::string& id, const base::json::Value& after) const;
-  [[nodiscard]] std::vector<std::string> users_of(Family family, const std::string& id) const;
-  Outcome<Record> replace(Turn& turn, Family family, const std::string& id, base::json::Value after,
-                          const Actor& actor);
   Outcome<> commit(Turn& turn, std::vector<Change> changes);
-  void apply(const Change& change);
+  void apply(Change change);
+  void stumble(const base::Error& error);
   base::Result<> take(News news);
   base::Result<> fill(Content content);
   void forget_answers(const Change& change);
 
   Keeper* keeper_;
   const base::Clock& clock_;
-  /// Held while the store is asked. What a fleet holds changes under both only, so that who has
-  /// this one reads without the other, and nobody else's reading waits for the store.
+  /// Held by who uses the store or changes anything below; `mutex_` only for the moment of the
+  /// change, so that nobody who reads waits for the store.
   std::mutex turns_;
   mutable std::shared_mutex mutex_;
   std::array<Records, kFamilies> records_;

@@ -20,6 +20,9 @@ enum class Family : std::uint8_t { kCluster, kComponent, kNamespace, kRoleBindin
 inline constexpr std::size_t kFamilies = 4;
 inline constexpr Family kAllFamilies[] = {Family::kCluster, Family::kComponent, Family::kNamespace,
                                           Family::kRoleBinding};
+/// What clusters refer to.
+inline constexpr Family kDefinitions[] = {Family::kComponent, Family::kNamespace,
+                                          Family::kRoleBinding};
 
 /// "clusters", "platform_components", "namespaces", "rolebindings": paths, and members of a seed.
 std::string_view collection_of(Family family);
