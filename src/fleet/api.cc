@@ -191,6 +191,7 @@ http::Answer Api::answer(const http::ServerRequest& request) {
       .request = request, .method = head ? "GET" : request.method, .segments = {}, .actor = {}};
   if (path == "/health" || path == "/ready" || path == "/openapi.yaml") {
     if (call.method != "GET") return not_allowed("GET,HEAD");
+    if (path == "/ready" && leaving_) return refused(503, "store_error", "the service is ending");
     if (path == "/ready" && fleet_.trouble()) {
       return refused(503, "store_error", "the store does not answer");
     }

@@ -25,6 +25,8 @@ class Api {
       : fleet_(fleet), tokens_(tokens), options_(std::move(options)), log_(log) {}
 
   http::Answer answer(const http::ServerRequest& request);
+  /// The service is about to end: from now on it is not ready.
+  void leave() { leaving_ = true; }
 
  private:
   struct Call;
@@ -44,6 +46,7 @@ class Api {
   ApiOptions options_;
   const base::Logger* log_;
   std::atomic<std::uint64_t> requests_ = 0;
+  std::atomic<bool> leaving_ = false;
 };
 
 }  // namespace kollect::fleet

@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
-#include "base/file_reloader.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/strings.h"
 #include "cli/flags.h"
 #include "fleet/api.h"
 #include "fleet/client_command.h"
+#include "fleet/front.h"
 #include "fleet/seed.h"
 #include "fleet/sqlite_keeper.h"
 #include "fleet/token_command.h"
@@ -18,10 +16,8 @@
 namespace kollect::fleet {
 namespace {
 
-constexpr auto kDrain = std::chrono::seconds(10);
 /// Between two looks at what other processes wrote.
 constexpr auto kLook = std::chrono::milliseconds(200);
-constexpr std::uint64_t kMaxBody = 4U << 20U;
 
 constexpr const char* kOpenApi =
     "openapi: 3.0.3\n"
@@ -35,10 +31,7 @@ struct Settings {
   std::string database = "sqlite://data/flux-resourceset.db?mode=rwc";
   std::string seed = "data/seed.json";
   std::string open_api;
-  std::string address = "0.0.0.0";
-  std::uint16_t port = 8080;
-  PlainTokens tokens;
-  std::string tokens_file;
+  FrontSettings front;
   base::LogLevel log_level = base::LogLevel::kInfo;
 };
 
@@ -49,38 +42,6 @@ std::string variable(const cli::Invocation& invocation, const char* name, std::s
 
 std::string plain(const std::string& text) {
   return base::to_lower(base::trim(text));
-}
-
-base::Result<> read_address(const std::string& text, Settings& settings) {
-  const std::size_t colon = text.rfind(':');
-  const std::string port = colon == std::string::npos ? "" : text.substr(colon + 1);
-  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), settings.port);
-  if (port.empty() || error != std::errc() || end != port.data() + port.size()) {
-    return base::configuration(fmt::format("LISTEN_ADDR {}: must be ADDRESS:PORT", text));
-  }
-  settings.address = text.substr(0, colon);
-  if (settings.address.starts_with('[') && settings.address.ends_with(']')) {
-    settings.address = settings.address.substr(1, settings.address.size() - 2);
-  }
-  return {};
-}
-
-base::Result<> read_tokens(const cli::Invocation& invocation, Settings& settings) {
-  settings.tokens_file = variable(invocation, "TOKENS_FILE", "");
-  const auto read = invocation.env.find("AUTH_TOKEN");
-  if (read != invocation.env.end()) settings.tokens.read = base::Secret(read->second);
-  if (!settings.tokens.read && settings.tokens_file.empty()) {
-    return base::configuration(
-        "AUTH_TOKEN must be set, the token that readers send, or TOKENS_FILE");
-  }
-  const auto write = invocation.env.find("CRUD_AUTH_TOKEN");
-  if (!settings.crud) return {};  // a process that cannot write holds no token for it
-  if (write != invocation.env.end()) {
-    settings.tokens.write = base::Secret(write->second);
-  } else if (settings.tokens_file.empty()) {
-    settings.tokens.write = settings.tokens.read;
-  }
-  return {};
 }
 
 base::Result<Settings> read_settings(const cli::Invocation& invocation) {
@@ -97,8 +58,7 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
   }
   settings.database = variable(invocation, "DATABASE_URL", settings.database);
   settings.seed = variable(invocation, "SEED_FILE", settings.seed);
-  KL_TRY(read_tokens(invocation, settings));
-  KL_TRY(read_address(variable(invocation, "LISTEN_ADDR", "0.0.0.0:8080"), settings));
+  KL_ASSIGN(settings.front, read_front(invocation, settings.crud));
   settings.open_api = kOpenApi;
   if (const auto file = invocation.env.find("OPENAPI_FILE"); file != invocation.env.end()) {
     auto text = base::read_file(file->second);
@@ -135,36 +95,16 @@ base::Result<Store> open_store(const Settings& settings, const base::Logger& log
 
 base::Result<> serve(const cli::Invocation& invocation, const Settings& settings,
                      const base::Logger& log) {
-  TokenBook tokens(all_tokens(settings.tokens, std::nullopt));
-  base::FileReloader reloader(*invocation.clock, &log);
-  if (!settings.tokens_file.empty()) {
-    const auto added =
-        reloader.add("tokens", {settings.tokens_file},
-                     [&](const std::vector<std::string>& contents) -> base::Result<> {
-                       KL_ASSIGN(auto of_file, parse_tokens(contents.front()));
-                       tokens.replace(all_tokens(settings.tokens, std::move(of_file)));
-                       return {};
-                     });
-    if (!added) return added.error().with_prefix("TOKENS_FILE");
-  }
+  KL_ASSIGN(const auto front, Front::create(settings.front, *invocation.clock, log));
   KL_ASSIGN(Store store, open_store(settings, log));
   KL_ASSIGN(const auto fleet,
             Fleet::create(std::move(store.content), store.keeper.get(), *invocation.clock));
-  Api api(*fleet, tokens, {.crud = settings.crud, .open_api = settings.open_api}, &log);
-  http::ServerOptions options;
-  options.address = settings.address;
-  options.port = settings.port;
-  options.max_body_bytes = kMaxBody;
-  KL_ASSIGN(const auto server, http::Server::start(
-                                   std::move(options),
-                                   [&api](const std::shared_ptr<const http::ServerRequest>& request,
-                                          http::Reply reply) { reply.send(api.answer(*request)); },
-                                   &log));
+  Api api(*fleet, front->tokens(), {.crud = settings.crud, .open_api = settings.open_api}, &log);
+  KL_TRY(front->listen(api));
   log.info("fleet API is up", {{"mode", settings.crud ? "crud" : "read-only"},
-                               {"address", settings.address},
-                               {"port", std::to_string(server->port())},
+                               {"address", settings.front.address},
+                               {"port", std::to_string(front->port())},
                                {"clusters", std::to_string(fleet->count(Family::kCluster))}});
-  reloader.start();
   bool well = true;
   while (invocation.clock->sleep(kLook, invocation.stop)) {
     const auto followed = fleet->follow();
@@ -173,7 +113,7 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
     if (followed && !well) log.info("the store answers again");
     well = followed.has_value();
   }
-  server->stop(kDrain);
+  front->close();
   return {};
 }
 
@@ -183,7 +123,8 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
       "cluster should have.\nSettings are environment variables: AUTH_TOKEN, CRUD_AUTH_TOKEN, "
       "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
       "STORE_BACKEND (sqlite, memory), DATABASE_URL, "
-      "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, LOG_LEVEL.",
+      "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE, "
+      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, LOG_LEVEL.",
       "fleet serve");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const auto settings = read_settings(invocation);

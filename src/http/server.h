@@ -97,9 +97,10 @@ using Handler = std::function<void(std::shared_ptr<const ServerRequest> request,
 struct ServerIdentity {
   std::string certificate_pem;  ///< the chain, own certificate first
   base::Secret key_pem;
-  /// Not empty: client certificates of these authorities are asked for and verified. A client may
-  /// come without one; ServerRequest::client_name tells.
+  /// Not empty: client certificates of these authorities are asked for and verified.
   std::string client_ca_pem;
+  /// A client without certificate is refused; else ServerRequest::client_name tells who has one.
+  bool client_required = false;
 };
 
 struct ServerOptions {

@@ -102,7 +102,10 @@ base::Result<std::shared_ptr<TlsContext>> make_tls_context(const ServerIdentity&
   if (!identity.client_ca_pem.empty()) {
     tls->context.add_certificate_authority(asio::buffer(identity.client_ca_pem), error);
     if (error) return base::configuration("client CA cannot be used: " + error.message());
-    tls->context.set_verify_mode(asio::ssl::verify_peer, error);
+    tls->context.set_verify_mode(
+        identity.client_required ? asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert
+                                 : asio::ssl::verify_peer,
+        error);
   }
   return tls;
 }

@@ -469,6 +469,12 @@ TEST(HttpServer, SpeaksTlsAndKnowsItsClients) {
   EXPECT_TRUE(server->set_identity(identity));
   request.tls = tls;
   EXPECT_TRUE(Client().fetch(kContext, request));
+  // From now on nobody without a certificate.
+  identity.client_required = true;
+  EXPECT_TRUE(server->set_identity(identity));
+  EXPECT_FALSE(Client().fetch(kContext, request));
+  request.tls = with_certificate;
+  EXPECT_EQ(Client().fetch(kContext, request)->body, "hello alice");
   // No TLS at all on a TLS port.
   EXPECT_THAT(talk(*server, "GET / HTTP/1.1\r\nHost: h\r\n\r\n"), Not(HasSubstr("hello")));
 }

@@ -38,9 +38,12 @@ class Server:
                 if self.process.poll() is not None:
                     raise AssertionError(self.log.read_text(encoding="utf-8")) from None
 
+    def connect(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
     def ask(self, method, path, body=None, headers=None, raw=None):
         """(status, headers, bytes)"""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = self.connect()
         try:
             data = raw if raw is not None else None if body is None else json.dumps(body).encode()
             connection.putrequest(method, path, skip_accept_encoding=True)
