@@ -9,8 +9,7 @@
 #include "fleet/api.h"
 #include "fleet/client_command.h"
 #include "fleet/front.h"
-#include "fleet/seed.h"
-#include "fleet/sqlite_keeper.h"
+#include "fleet/store.h"
 #include "fleet/token_command.h"
 
 namespace kollect::fleet {
@@ -27,9 +26,7 @@ constexpr const char* kOpenApi =
 /// The settings of spec fleet-api 8.
 struct Settings {
   bool crud = false;
-  bool memory = false;
-  std::string database = "sqlite://data/flux-resourceset.db?mode=rwc";
-  std::string seed = "data/seed.json";
+  StoreSettings store;
   std::string open_api;
   FrontSettings front;
   base::LogLevel log_level = base::LogLevel::kInfo;
@@ -51,13 +48,11 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
     return base::configuration(fmt::format("API_MODE {}: must be read-only or crud", mode));
   }
   settings.crud = mode == "crud";
-  const std::string store = plain(variable(invocation, "STORE_BACKEND", "sqlite"));
-  settings.memory = store == "memory" || store == "in-memory" || store == "in_memory";
-  if (!settings.memory && store != "sqlite") {
-    return base::configuration(fmt::format("STORE_BACKEND {}: must be sqlite or memory", store));
-  }
-  settings.database = variable(invocation, "DATABASE_URL", settings.database);
-  settings.seed = variable(invocation, "SEED_FILE", settings.seed);
+  KL_ASSIGN(settings.store,
+            read_store_settings(
+                variable(invocation, "STORE_BACKEND", "sqlite"),
+                variable(invocation, "DATABASE_URL", "sqlite://data/flux-resourceset.db?mode=rwc"),
+                variable(invocation, "SEED_FILE", "data/seed.json")));
   KL_ASSIGN(settings.front, read_front(invocation, settings.crud));
   settings.open_api = kOpenApi;
   if (const auto file = invocation.env.find("OPENAPI_FILE"); file != invocation.env.end()) {
@@ -69,34 +64,10 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
   return settings;
 }
 
-struct Store {
-  std::unique_ptr<Keeper> keeper;
-  Content content;
-};
-
-base::Result<Store> open_store(const Settings& settings, const base::Logger& log) {
-  Store store;
-  if (settings.memory) {
-    KL_ASSIGN(store.content, read_seed(settings.seed));
-    store.keeper = std::make_unique<SeedKeeper>(settings.seed, store.content);
-    return store;
-  }
-  KL_ASSIGN(const SqliteUrl url, parse_sqlite_url(settings.database));
-  KL_ASSIGN(auto keeper, SqliteKeeper::open(url.file, url.create));
-  KL_ASSIGN(const bool fresh, keeper->is_new());
-  if (fresh) {
-    KL_ASSIGN(const Content seed, read_seed(settings.seed));
-    KL_TRY(keeper->seed(seed));
-  }
-  KL_ASSIGN(store.content, keeper->load(&log));
-  store.keeper = std::move(keeper);
-  return store;
-}
-
 base::Result<> serve(const cli::Invocation& invocation, const Settings& settings,
                      const base::Logger& log) {
   KL_ASSIGN(const auto front, Front::create(settings.front, *invocation.clock, log));
-  KL_ASSIGN(Store store, open_store(settings, log));
+  KL_ASSIGN(Store store, open_store(settings.store, *invocation.clock, log));
   KL_ASSIGN(const auto fleet,
             Fleet::create(std::move(store.content), store.keeper.get(), *invocation.clock));
   Api api(*fleet, front->tokens(), {.crud = settings.crud, .open_api = settings.open_api}, &log);
@@ -122,7 +93,7 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
       "Serves the desired state of a fleet: which components, namespaces and role bindings each "
       "cluster should have.\nSettings are environment variables: AUTH_TOKEN, CRUD_AUTH_TOKEN, "
       "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
-      "STORE_BACKEND (sqlite, memory), DATABASE_URL, "
+      "STORE_BACKEND (sqlite, postgres, memory), DATABASE_URL, "
       "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE, "
       "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, LOG_LEVEL.",
       "fleet serve");

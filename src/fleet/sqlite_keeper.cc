@@ -61,7 +61,8 @@ base::Result<SqliteUrl> parse_sqlite_url(const std::string& url) {
   constexpr std::string_view kScheme = "sqlite://";
   if (!url.starts_with(kScheme)) {
     return base::configuration(
-        "DATABASE_URL: must be sqlite://relative/path or sqlite:///absolute/path");
+        "DATABASE_URL: must be sqlite://relative/path, sqlite:///absolute/path or "
+        "postgres://user@host/database");
   }
   const std::string_view rest = std::string_view(url).substr(kScheme.size());
   const std::size_t mark = rest.find('?');

@@ -270,6 +270,16 @@ void Connection::roll_back(const base::Context& context) {
   if (!run(context, "rolling back", "ROLLBACK").has_value()) alive_ = false;
 }
 
+base::Result<std::size_t> Connection::take_notifications() {
+  if (!alive_ || PQconsumeInput(handle_.get()) == 0) return lost("listening to");
+  std::size_t count = 0;
+  while (PGnotify* one = PQnotifies(handle_.get())) {
+    PQfreemem(one);
+    ++count;
+  }
+  return count;
+}
+
 std::string quote_name(std::string_view name) {
   std::string out = "\"";
   for (const char c : name) {

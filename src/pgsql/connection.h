@@ -70,6 +70,10 @@ class Connection {
   /// Ends a transaction that failed, a COPY in it included. Does nothing on a dead session.
   void roll_back(const base::Context& context);
 
+  /// How many notifications (LISTEN) came since the last call; waits for nothing. Error: the
+  /// connection is lost.
+  base::Result<std::size_t> take_notifications();
+
   [[nodiscard]] bool alive() const { return alive_; }
   [[nodiscard]] int server_version() const;
   /// Table that errors name.

@@ -218,6 +218,7 @@ base::Result<Connection> connect(const base::Context& context, const DsnOptions&
   std::optional<base::PrivateFile> ca;
   KL_TRY(apply_tls(options, values, ca));
   set_default(values, "application_name", options.application_name);
+  for (const auto& [name, value] : options.defaults) set_default(values, name.c_str(), value);
   values["client_encoding"] = "UTF8";
   // A peer that is gone is noticed within seconds, also while a statement is being cancelled.
   set_default(values, "keepalives_idle", "30");

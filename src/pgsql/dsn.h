@@ -22,6 +22,7 @@ struct DsnOptions {
   bool insecure_skip_verify = false;
   std::string sslmode;  ///< options.sslmode; empty: as the connection string says
   std::string application_name = "kollect";
+  std::vector<Setting> defaults;  ///< of libpq's parameters, where the string has none
   std::shared_ptr<const base::AddressGuard> guard;  ///< none: nothing is refused
   bool allow_local = false;                         ///< with a guard: local sockets may be used
   base::Resolver resolver;  ///< none: with a guard the system's, without one libpq's own

@@ -13,6 +13,7 @@ import harness
 
 CASES = harness.ROOT / "tests/cases/fleet"
 STORES = ("sqlite", "memory")
+DATABASES = {"sqlite": lambda folder: f"sqlite://{folder}/fleet.db?mode=rwc"}  # url of the database that belongs to a folder
 READ = {"Authorization": "Bearer read-token"}
 WRITE = {"Authorization": "Bearer write-token", "Content-Type": "application/json"}
 
@@ -23,7 +24,7 @@ class Server:
         self.port = harness.free_port()
         if not (self.folder / "seed.json").exists():
             shutil.copy(CASES / seed, self.folder / "seed.json")
-        env = {"STORE_BACKEND": store, "DATABASE_URL": f"sqlite://{self.folder}/fleet.db?mode=rwc", "SEED_FILE": str(self.folder / "seed.json"),
+        env = {"STORE_BACKEND": store, "DATABASE_URL": DATABASES.get(store, DATABASES["sqlite"])(self.folder), "SEED_FILE": str(self.folder / "seed.json"),
                "LISTEN_ADDR": f"127.0.0.1:{self.port}", "API_MODE": "crud", "AUTH_TOKEN": "read-token", "CRUD_AUTH_TOKEN": "write-token"}
         env.update(settings)
         # A pipe that nobody reads would fill up and hold the server.
@@ -92,7 +93,9 @@ def differences(want, got, at="$"):
     return [] if want == got and isinstance(want, bool) == isinstance(got, bool) else [f"{at}: must be {want!r}, is {got!r}"]
 
 
-class Transcripts(harness.Case):
+class OnEveryStore(harness.Case):
+    """Scenarios for a store; whoever has one more runs them too."""
+
     def body_of(self, step):
         raw = step.get("raw_body")
         if isinstance(raw, dict):
@@ -141,14 +144,6 @@ class Transcripts(harness.Case):
                 server.stop()
         self.assertGreater(steps, 350)
 
-    def test_sqlite(self):
-        self.replay("sqlite")
-
-    def test_memory(self):
-        self.replay("memory")
-
-
-class Restarts(harness.Case):
     def folder_of(self, store):
         folder = self.folder / store
         folder.mkdir()
@@ -172,12 +167,6 @@ class Restarts(harness.Case):
         self.assertNotEqual(server.read(poll)[1], {"inputs": []}, "alive again")
         server.stop()
 
-    def test_a_deleted_cluster_stays_deleted_sqlite(self):
-        self.deleted_stays_deleted("sqlite")
-
-    def test_a_deleted_cluster_stays_deleted_memory(self):
-        self.deleted_stays_deleted("memory")
-
     def survives_a_kill(self, store):
         folder = self.folder_of(store)
         server = Server(folder, store, "harbour.json")
@@ -188,6 +177,84 @@ class Restarts(harness.Case):
         names = {one["id"] for one in server.read("/namespaces")[1]}
         self.assertLessEqual({f"n{number}" for number in range(20)}, names)
         server.stop()
+
+    def trail(self, store):
+        folder = self.folder_of(store)
+        server = Server(folder, store, "harbour.json")
+        for number in range(5):
+            server.write("POST", "/namespaces", {"id": f"n{number}"})
+        server.write("PUT", "/namespaces/n1", {"labels": {"a": "b"}})
+        server.write("DELETE", "/clusters/cork-dev")
+        status, answer = server.read("/audit")
+        self.assertEqual(status, 200)
+        self.assertEqual([one["id"] for one in answer["entries"]], ["cork-dev", "n1", "n4", "n3", "n2", "n1", "n0"])
+        self.assertEqual((answer["entries"][0]["after"], answer["entries"][0]["before"]["id"], answer["cursor"]), (None, "cork-dev", None))
+        self.assertEqual([one["method"] for one in server.read("/audit?family=namespaces&id=n1")[1]["entries"]], ["PUT", "POST"])
+        self.assertEqual(server.read("/audit?actor=nobody")[1]["entries"], [])
+        self.assertEqual(server.read("/audit?until=2020-01-01T00:00:00Z")[1]["entries"], [])
+        self.assertEqual(len(server.read("/audit?since=2020-01-01T00:00:00Z")[1]["entries"]), 7)
+        pages, cursor = [], ""
+        while cursor is not None:
+            page = server.read(f"/audit?limit=3{cursor and f'&cursor={cursor}'}")[1]
+            pages += [one["seq"] for one in page["entries"]]
+            cursor = page["cursor"]
+        self.assertEqual(pages, [7, 6, 5, 4, 3, 2, 1])
+        for query in ("since=yesterday", "limit=x", "cursor=-1"):
+            self.assertEqual(server.read(f"/audit?{query}")[0], 400)
+        # A tombstone is looked at and dropped.
+        poll = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
+        buried = server.read("/tombstones")[1]
+        self.assertEqual([(one["cluster_dns"], one["cluster"], one["deleted_by"]) for one in buried], [("cork-dev.harbour.test", "cork-dev", "writer")])
+        self.assertEqual(server.read(poll)[0], 200)
+        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test"), (200, buried[0]))
+        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test")[0], 404)
+        self.assertEqual(server.read(poll)[0], 404)
+        self.assertEqual(server.read("/audit?family=tombstones")[1]["entries"][0]["id"], "cork-dev.harbour.test")
+        server.stop()
+        server = Server(folder, store, "harbour.json")
+        self.assertEqual((server.read(poll)[0], server.read("/tombstones")[1]), (404, []))
+        server.stop()
+
+    def together(self, *calls):
+        threads = [threading.Thread(target=call) for call in calls]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def races(self, store):
+        folder = self.folder_of(store)
+        server = Server(folder, store, "harbour.json")
+        for number in range(60):
+            fields = {"node_count": number, "vm_image": f"i{number}", "k0s_version": f"k{number}"}
+            told = []
+            self.together(*(lambda field=field, value=value, told=told: told.append(server.write("PUT", "/clusters/cork-dev", {field: value})[0])
+                            for field, value in fields.items()))
+            self.assertEqual(told, [200, 200, 200])
+            record = server.read("/clusters/cork-dev")[1]
+            self.assertEqual({field: record[field] for field in fields}, fields)
+        for number in range(60):
+            told = []
+            self.together(*(lambda told=told, number=number: told.append(server.write("POST", "/namespaces", {"id": f"race-{number}"})[0])
+                            for _ in range(4)))
+            self.assertEqual(sorted(told), [200, 409, 409, 409])
+        server.stop()
+
+
+class Transcripts(OnEveryStore):
+    def test_sqlite(self):
+        self.replay("sqlite")
+
+    def test_memory(self):
+        self.replay("memory")
+
+
+class Restarts(OnEveryStore):
+    def test_a_deleted_cluster_stays_deleted_sqlite(self):
+        self.deleted_stays_deleted("sqlite")
+
+    def test_a_deleted_cluster_stays_deleted_memory(self):
+        self.deleted_stays_deleted("memory")
 
     def test_what_was_acknowledged_survives_a_kill_sqlite(self):
         self.survives_a_kill("sqlite")
@@ -232,45 +299,7 @@ class Restarts(harness.Case):
                                  ("writer", "DELETE", "/namespaces/a", "namespaces", "a", 0, 1, 2)])
 
 
-class Trail(harness.Case):
-    def trail(self, store):
-        folder = self.folder / store
-        folder.mkdir()
-        server = Server(folder, store, "harbour.json")
-        for number in range(5):
-            server.write("POST", "/namespaces", {"id": f"n{number}"})
-        server.write("PUT", "/namespaces/n1", {"labels": {"a": "b"}})
-        server.write("DELETE", "/clusters/cork-dev")
-        status, answer = server.read("/audit")
-        self.assertEqual(status, 200)
-        self.assertEqual([one["id"] for one in answer["entries"]], ["cork-dev", "n1", "n4", "n3", "n2", "n1", "n0"])
-        self.assertEqual((answer["entries"][0]["after"], answer["entries"][0]["before"]["id"], answer["cursor"]), (None, "cork-dev", None))
-        self.assertEqual([one["method"] for one in server.read("/audit?family=namespaces&id=n1")[1]["entries"]], ["PUT", "POST"])
-        self.assertEqual(server.read("/audit?actor=nobody")[1]["entries"], [])
-        self.assertEqual(server.read("/audit?until=2020-01-01T00:00:00Z")[1]["entries"], [])
-        self.assertEqual(len(server.read("/audit?since=2020-01-01T00:00:00Z")[1]["entries"]), 7)
-        pages, cursor = [], ""
-        while cursor is not None:
-            page = server.read(f"/audit?limit=3{cursor and f'&cursor={cursor}'}")[1]
-            pages += [one["seq"] for one in page["entries"]]
-            cursor = page["cursor"]
-        self.assertEqual(pages, [7, 6, 5, 4, 3, 2, 1])
-        for query in ("since=yesterday", "limit=x", "cursor=-1"):
-            self.assertEqual(server.read(f"/audit?{query}")[0], 400)
-        # A tombstone is looked at and dropped.
-        poll = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
-        buried = server.read("/tombstones")[1]
-        self.assertEqual([(one["cluster_dns"], one["cluster"], one["deleted_by"]) for one in buried], [("cork-dev.harbour.test", "cork-dev", "writer")])
-        self.assertEqual(server.read(poll)[0], 200)
-        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test"), (200, buried[0]))
-        self.assertEqual(server.write("DELETE", "/tombstones/cork-dev.harbour.test")[0], 404)
-        self.assertEqual(server.read(poll)[0], 404)
-        self.assertEqual(server.read("/audit?family=tombstones")[1]["entries"][0]["id"], "cork-dev.harbour.test")
-        server.stop()
-        server = Server(folder, store, "harbour.json")
-        self.assertEqual((server.read(poll)[0], server.read("/tombstones")[1]), (404, []))
-        server.stop()
-
+class Trail(OnEveryStore):
     def test_sqlite(self):
         self.trail("sqlite")
 
@@ -278,34 +307,11 @@ class Trail(harness.Case):
         self.trail("memory")
 
 
-class Concurrency(harness.Case):
-    def together(self, *calls):
-        threads = [threading.Thread(target=call) for call in calls]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
+class Concurrency(OnEveryStore):
     def test_no_acknowledged_change_is_lost(self):
         for store in STORES:
             with self.subTest(store):
-                folder = self.folder / store
-                folder.mkdir()
-                server = Server(folder, store, "harbour.json")
-                for number in range(60):
-                    fields = {"node_count": number, "vm_image": f"i{number}", "k0s_version": f"k{number}"}
-                    told = []
-                    self.together(*(lambda field=field, value=value, told=told: told.append(server.write("PUT", "/clusters/cork-dev", {field: value})[0])
-                                    for field, value in fields.items()))
-                    self.assertEqual(told, [200, 200, 200])
-                    record = server.read("/clusters/cork-dev")[1]
-                    self.assertEqual({field: record[field] for field in fields}, fields)
-                for number in range(60):
-                    told = []
-                    self.together(*(lambda told=told, number=number: told.append(server.write("POST", "/namespaces", {"id": f"race-{number}"})[0])
-                                    for _ in range(4)))
-                    self.assertEqual(sorted(told), [200, 409, 409, 409])
-                server.stop()
+                self.races(store)
 
     def test_two_writers_and_a_reader_on_one_file(self):
         """No change is lost between processes, and what one acknowledged the others serve within a second."""
