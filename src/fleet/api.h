@@ -3,7 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/log.h"
 #include "fleet/fleet.h"
@@ -17,9 +20,22 @@ struct ApiOptions {
   std::string open_api;  ///< text of /openapi.yaml
 };
 
+struct Call;
+
 /// Thread-safe.
 class Api {
  public:
+  using Handler = Outcome<http::Answer> (Api::*)(const Call& call);
+  /// A route of records: what GET may do HEAD may. "{family}" stands for each collection,
+  /// "{definitions}" for each that clusters refer to.
+  struct Row {
+    std::string_view method;
+    std::string_view path;
+    Handler handler;
+  };
+  /// The routes of API_MODE crud.
+  static std::span<const Row> rows();
+
   /// All must outlive it; `log` may be null.
   Api(Fleet& fleet, const TokenBook& tokens, ApiOptions options, const base::Logger* log)
       : fleet_(fleet), tokens_(tokens), options_(std::move(options)), log_(log) {}
@@ -29,15 +45,28 @@ class Api {
   void leave() { leaving_ = true; }
 
  private:
-  struct Call;
   http::Answer admit(Call& call);
   http::Answer serve(const Call& call);
   http::Answer flux(const Call& call);
   http::Answer crud(const Call& call);
-  Outcome<http::Answer> collection(const Call& call);
-  Outcome<http::Answer> item(const Call& call);
+  // In api_records.cc:
+  Outcome<http::Answer> list(const Call& call);
+  Outcome<http::Answer> create(const Call& call);
+  Outcome<http::Answer> show(const Call& call);
+  Outcome<http::Answer> update(const Call& call);
+  Outcome<http::Answer> remove(const Call& call);
   Outcome<http::Answer> tombstones(const Call& call);
+  Outcome<http::Answer> drop_tombstone(const Call& call);
   Outcome<http::Answer> audit(const Call& call);
+  // In api_parts.cc:
+  Outcome<http::Answer> show_reference(const Call& call);
+  Outcome<http::Answer> put_reference(const Call& call);
+  Outcome<http::Answer> remove_reference(const Call& call);
+  Outcome<http::Answer> show_patches(const Call& call);
+  Outcome<http::Answer> put_patches(const Call& call);
+  Outcome<http::Answer> remove_patches(const Call& call);
+  Outcome<http::Answer> change_part(const Call& call,
+                                    const std::function<Outcome<>(Draft& draft)>& edit);
   void tell(const Call& call, const Record& record) const;
   void tell_refusal(const Call& call, int status) const;
 

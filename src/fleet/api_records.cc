@@ -1,0 +1,116 @@
+// Routes of records, tombstones and the audit trail.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/json/write.h"
+#include "fleet/api.h"
+#include "fleet/api_call.h"
+
+namespace kollect::fleet {
+
+using base::json::Array;
+using base::json::Object;
+using base::json::Value;
+
+Outcome<http::Answer> Api::create(const Call& call) {
+  FLEET_ASSIGN(const Value body, call.body());
+  FLEET_ASSIGN(const Kept kept, fleet_.create_record(call.family, body, call.actor));
+  tell(call, kept.record);
+  return written(call.family, kept);
+}
+
+Outcome<http::Answer> Api::list(const Call& call) {
+  ListQuery query;
+  FLEET_ASSIGN(const auto offset, call.number("offset"));
+  FLEET_ASSIGN(query.limit, call.number("limit"));
+  query.offset = offset.value_or(0);
+  const auto filter = [&](const char* key) {
+    if (auto wanted = call.parameter(key)) query.equal[key] = *std::move(wanted);
+  };
+  if (call.family == Family::kCluster) {
+    filter("cluster_dns");
+    filter("environment");
+  }
+  if (call.family == Family::kComponent) filter("component_version");
+  std::string out = "[";
+  for (const Value& record : fleet_.list(call.family, query)) {
+    if (out.size() > 1) out += ',';
+    base::json::append_compact(out, record);
+  }
+  return http::Answer::json(200, out + "]");
+}
+
+Outcome<http::Answer> Api::show(const Call& call) {
+  FLEET_ASSIGN(const Record record, fleet_.get(call.family, call.id));
+  return shown_record(call, call.family, record);
+}
+
+Outcome<http::Answer> Api::update(const Call& call) {
+  FLEET_ASSIGN(const auto expected, call.expected());
+  FLEET_ASSIGN(const Value body, call.body());
+  FLEET_ASSIGN(const Kept kept,
+               call.method == "PUT"
+                   ? fleet_.update(call.family, call.id, body, expected, call.actor)
+                   : fleet_.merge(call.family, call.id, body, expected, call.actor));
+  tell(call, kept.record);
+  return written(call.family, kept);
+}
+
+Outcome<http::Answer> Api::remove(const Call& call) {
+  FLEET_ASSIGN(const auto expected, call.expected());
+  FLEET_ASSIGN(const Kept kept,
+               fleet_.remove(call.family, call.id, call.flag("force"), expected, call.actor));
+  tell(call, kept.record);
+  return shown_json(shown(call.family, kept.record.data));
+}
+
+Outcome<http::Answer> Api::tombstones(const Call&) {
+  Array list;
+  for (const Tombstone& tombstone : fleet_.tombstones()) list.push_back(to_value(tombstone));
+  return shown_json(Value(std::move(list)));
+}
+
+Outcome<http::Answer> Api::drop_tombstone(const Call& call) {
+  FLEET_ASSIGN(const Tombstone dropped, fleet_.drop_tombstone(call.id, call.actor));
+  return shown_json(to_value(dropped));
+}
+
+Outcome<http::Answer> Api::audit(const Call& call) {
+  const auto text = [&](const char* name) { return call.parameter(name).value_or(""); };
+  AuditQuery query{
+      .family = text("family"), .id = text("id"), .actor = text("actor"), .batch = text("batch")};
+  for (const auto& [name, time] :
+       {std::pair("since", &query.since), std::pair("until", &query.until)}) {
+    if (text(name).empty()) continue;
+    const auto parsed = base::parse_rfc3339(text(name));
+    if (!parsed)
+      return bad_request(fmt::format("{}: must be a time as in 2026-01-31T10:00:00Z", name));
+    *time = *parsed;
+  }
+  constexpr std::uint64_t kMost = 1000;
+  FLEET_ASSIGN(const auto limit, call.number("limit"));
+  FLEET_ASSIGN(const auto cursor, call.number("cursor"));
+  query.limit = std::min(limit.value_or(query.limit), kMost);
+  if (cursor) query.before = static_cast<std::int64_t>(std::min<std::uint64_t>(*cursor, INT64_MAX));
+  FLEET_ASSIGN(Array entries, fleet_.audit(query));
+  Object out;
+  const bool more = !entries.empty() && entries.size() == query.limit;
+  out.set("cursor", more ? *entries.back().find("seq") : Value());
+  out.set("entries", std::move(entries));
+  return shown_json(Value(std::move(out)));
+}
+
+void Api::tell_refusal(const Call& call, int status) const {
+  constexpr std::size_t kMaxPath = 512;
+  const bool about_tokens = status == 401 || status == 403;
+  if (log_ == nullptr || status < 400 || (call.reads() && !about_tokens)) return;
+  log_->warn("refused", {{"status", std::to_string(status)},
+                         {"actor", call.actor.name},
+                         {"method", call.request.method},
+                         {"path", call.request.path.substr(0, kMaxPath)},
+                         {"request_id", call.actor.request_id},
+                         {"source", call.actor.source}});
+}
+
+}  // namespace kollect::fleet
