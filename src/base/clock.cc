@@ -231,7 +231,7 @@ bool Clock::sleep(Duration how_long, const std::stop_token& stop) const {
   std::mutex mutex;
   std::condition_variable_any condition;
   std::unique_lock lock(mutex);
-  condition.wait_for(lock, stop, std::min(how_long, kLongestWait), [] { return false; });
+  condition.wait_for(lock, stop, std::min(real_time(how_long), kLongestWait), [] { return false; });
   return !stop.stop_requested();
 }
 

@@ -1,6 +1,7 @@
 // Injected time. Nothing outside base calls the system clock or sleeps on its own.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
@@ -24,6 +25,8 @@ class Clock {
   /// Waits until `how_long` is over or `stop` fires; false when it was cut short. Waits real time
   /// unless overridden.
   virtual bool sleep(Duration how_long, const std::stop_token& stop) const;
+  /// Real time until this clock has gone on by `how_long`: for waits on a condition variable.
+  [[nodiscard]] virtual Duration real_time(Duration how_long) const { return how_long; }
 };
 
 /// The machine's clock.
@@ -41,6 +44,10 @@ class ManualClock final : public Clock {
   WallTime now() const override;
   SteadyTime steady_now() const override;
   bool sleep(Duration how_long, const std::stop_token& stop) const override;
+  /// Nobody who waits learns of an advance: look often.
+  [[nodiscard]] Duration real_time(Duration how_long) const override {
+    return std::min<Duration>(how_long, std::chrono::milliseconds(1));
+  }
   void advance(Duration by) const;
 
  private:

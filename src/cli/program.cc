@@ -114,10 +114,9 @@ int run_program(const Invocation& invocation) {
   return command->run(invocation, rest);
 }
 
-int main(int argc, char** argv, const std::vector<Command>& commands) {
+int main(int argc, char** argv, const std::vector<Command>& commands, const base::Clock& clock) {
   try {
     keep_heap_small();
-    const base::SystemClock clock;
     const SignalWatch signals;
     Invocation invocation;
     invocation.program = argc > 0 ? std::string(base_name(argv[0])) : "kollect";

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "base/clock.h"
 #include "cli/invocation.h"
 
 namespace kollect::cli {
@@ -11,6 +12,7 @@ namespace kollect::cli {
 int run_program(const Invocation& invocation);
 
 /// main() with the real world: returns the exit code (spec: pipeline 1 and 11). Never throws.
-int main(int argc, char** argv, const std::vector<Command>& commands);
+int main(int argc, char** argv, const std::vector<Command>& commands,
+         const base::Clock& clock = base::SystemClock());
 
 }  // namespace kollect::cli

@@ -188,7 +188,7 @@ void Exporter::Impl::loop(const std::stop_token& stop) {
     if (next == base::SteadyTime::max()) {
       wake.wait(lock, woken);
     } else {
-      wake.wait_until(lock, next, woken);
+      wake.wait_for(lock, clock.real_time(next - clock.steady_now()), woken);
     }
   }
 }

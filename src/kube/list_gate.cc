@@ -39,7 +39,8 @@ base::Result<std::shared_ptr<void>> ListGate::enter(const base::Context& context
   state_->line.push_back(number);
   base::Result<> state = context.check();
   while (state && (state_->free == 0 || state_->line.front() != number)) {
-    state_->changed.wait_for(lock, std::min<base::Duration>(kLook, context.remaining()));
+    state_->changed.wait_for(
+        lock, std::min<base::Duration>(kLook, context.clock().real_time(context.remaining())));
     state = context.check();
   }
   std::erase(state_->line, number);

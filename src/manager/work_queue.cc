@@ -61,8 +61,8 @@ std::optional<Key> WorkQueue::take(const std::stop_token& stop) {
       changed_.wait(lock, stop, [&] { return !order_.empty(); });
     } else {
       const base::SteadyTime due = order_.begin()->first;
-      changed_.wait_until(lock, stop, due,
-                          [&] { return order_.empty() || order_.begin()->first < due; });
+      changed_.wait_for(lock, stop, clock_.real_time(due - clock_.steady_now()),
+                        [&] { return order_.empty() || order_.begin()->first < due; });
     }
   }
   return std::nullopt;

@@ -14,14 +14,14 @@ def crds():
 class Sandbox:
     """Serves the kinds of kollect and `manifests` (text of YAML documents); ends with stop()."""
 
-    def __init__(self, folder, manifests="", *flags):
+    def __init__(self, folder, manifests="", *flags, bookmarks="1s"):
         config = folder / "sandbox"
         config.mkdir()
         (config / "0-crds.yaml").write_text(crds(), encoding="utf-8")
         (config / "1-manifests.yaml").write_text(manifests, encoding="utf-8")
         self.kubeconfig = folder / "kubeconfig"
         self.process = subprocess.Popen(
-            [harness.KOLLECT, "sandbox", "--load", str(config), "--kubeconfig-out", str(self.kubeconfig), "--bookmark-interval", "1s",
+            [harness.KOLLECT, "sandbox", "--load", str(config), "--kubeconfig-out", str(self.kubeconfig), "--bookmark-interval", bookmarks,
              "--log-level", "warn", *flags], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
 

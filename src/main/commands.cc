@@ -1,0 +1,22 @@
+#include "main/commands.h"
+
+#include "api/codec.h"
+#include "fleet/command.h"
+#include "manager/operator_command.h"
+#include "pipeline/commands.h"
+#include "sandbox/command.h"
+
+namespace kollect {
+
+std::vector<cli::Command> all_commands() {
+  std::vector<cli::Command> all = pipeline::commands();
+  all.push_back({"operator", "Keep inventories in step with a cluster", manager::run_operator});
+  all.push_back({"sandbox", "Serve a small Kubernetes API from memory",
+                 [](const cli::Invocation& invocation, const std::vector<std::string>& args) {
+                   return sandbox::run_sandbox_command(invocation, args, api::crds_yaml());
+                 }});
+  all.push_back({"fleet", "Serve the desired state of a fleet", fleet::run_fleet_command});
+  return all;
+}
+
+}  // namespace kollect
