@@ -1,0 +1,17 @@
+// What a program tells of itself under the names that all Prometheus clients use.
+#pragma once
+
+#include <string>
+
+#include "base/clock.h"
+#include "metrics/registry.h"
+
+namespace kollect::metrics {
+
+/// process_cpu_seconds_total, process_resident_memory_bytes, process_virtual_memory_bytes,
+/// process_open_fds, process_max_fds, process_start_time_seconds and
+/// kollect_build_info{version}; looked up for each page (proc(5)). `registry` must outlive the
+/// pages, `clock` is used now only.
+void add_process_metrics(Registry& registry, const std::string& version, const base::Clock& clock);
+
+}  // namespace kollect::metrics
