@@ -38,12 +38,12 @@ std::string_view family_text(const Change& change) {
   return "rollouts";
 }
 
-Change change_of_entry(std::string_view family, std::string id, std::optional<Value> before,
-                       std::optional<Value> after, std::uint64_t version) {
-  Change change{.id = std::move(id),
-                .before = std::move(before),
-                .after = std::move(after),
-                .version = version};
+Change change_of_entry(TrailEntry entry) {
+  const std::string_view family = entry.family;
+  Change change{.id = std::move(entry.id),
+                .before = std::move(entry.before),
+                .after = std::move(entry.after),
+                .version = entry.version};
   if (family == "tombstones") change.about = Change::About::kTombstone;
   if (family == "rollouts") change.about = Change::About::kRollout;
   if (change.about != Change::About::kRecord) return change;
@@ -56,8 +56,8 @@ Change change_of_entry(std::string_view family, std::string id, std::optional<Va
   } else if (change.before) {
     change.buried = Tombstone{.dns = std::string(change.before->text("cluster_dns")),
                               .cluster = change.id,
-                              .actor = {},
-                              .at = {}};
+                              .actor = std::move(entry.actor),
+                              .at = base::parse_rfc3339(entry.at).value_or(base::WallTime{})};
   }
   return change;
 }

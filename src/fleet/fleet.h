@@ -101,11 +101,19 @@ struct News {
 
 /// "clusters" ..., "tombstones", "rollouts".
 std::string_view family_text(const Change& change);
+/// What is read of an entry of the trail.
+struct TrailEntry {
+  std::string_view family;
+  std::string id;
+  std::optional<base::json::Value> before;
+  std::optional<base::json::Value> after;
+  std::uint64_t version = 1;
+  std::string actor;
+  std::string_view at;
+};
 /// What an entry of the trail that another process wrote says: `about`, `family`, and which DNS
 /// name died or lives again.
-Change change_of_entry(std::string_view family, std::string id,
-                       std::optional<base::json::Value> before,
-                       std::optional<base::json::Value> after, std::uint64_t version);
+Change change_of_entry(TrailEntry entry);
 /// An entry of the audit trail as JSON.
 base::json::Value audit_entry(std::int64_t sequence, const Change& change);
 

@@ -210,13 +210,13 @@ base::Result<PostgresKeeper::Trail> PostgresKeeper::trail() {
     auto after = record_at(rows, row, 7);
     if (!before || !after) return out;
     std::string id = id_of(rows.field(row, 5), *before, *after);
-    changes.push_back(change_of_entry(rows.field(row, 4), std::move(id), *std::move(before),
-                                      *std::move(after),
-                                      static_cast<std::uint64_t>(integer(rows, row, 8))));
-    if (auto& buried = changes.back().buried) {
-      buried->actor = from_column(rows.field(row, 9));
-      buried->at = base::parse_rfc3339(rows.field(row, 10)).value_or(base::WallTime{});
-    }
+    changes.push_back(change_of_entry({.family = rows.field(row, 4),
+                                       .id = std::move(id),
+                                       .before = *std::move(before),
+                                       .after = *std::move(after),
+                                       .version = static_cast<std::uint64_t>(integer(rows, row, 8)),
+                                       .actor = from_column(rows.field(row, 9)),
+                                       .at = rows.field(row, 10)}));
   }
   out.changes = std::move(changes);
   return out;

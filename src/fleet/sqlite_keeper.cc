@@ -195,24 +195,33 @@ base::Result<Content> SqliteKeeper::content(const base::Logger* log) {
   return content;
 }
 
-/// The entries that came since, in their order.
-base::Result<News> SqliteKeeper::trail() {
-  News news;
+/// The entries that came since, in their order; none, or one that cannot be read: no changes.
+base::Result<std::vector<Change>> SqliteKeeper::trail() {
+  std::vector<Change> changes;
+  bool readable = true;
   KL_ASSIGN(auto rows,
-            database_.prepare("SELECT a.seq, a.family, a.id, a.after, a.version, a.before "
-                              "FROM fleet_audit a WHERE a.seq > ? ORDER BY a.seq"));
+            database_.prepare("SELECT a.seq, a.family, a.id, a.before, a.after, a.version, "
+                              "a.actor, a.at FROM fleet_audit a WHERE a.seq > ? ORDER BY a.seq"));
   rows.bind(1, seen_entry_);
   while (true) {
     KL_ASSIGN(const bool row, rows.step());
-    if (!row) return news;
+    if (!row) break;
     seen_entry_ = rows.integer(0);
-    constexpr int kAfter = 3;
-    constexpr int kVersion = 4;
-    constexpr int kBefore = 5;
-    news.changes.push_back(change_of_entry(rows.text(1), std::string(rows.text(2)),
-                                           record_at(rows, kBefore), record_at(rows, kAfter),
-                                           static_cast<std::uint64_t>(rows.integer(kVersion))));
+    auto before = record_at(rows, 3);
+    auto after = record_at(rows, 4);
+    using Type = dbfile::Statement::Type;
+    readable = readable && before.has_value() == (rows.type(3) != Type::kNull) &&
+               after.has_value() == (rows.type(4) != Type::kNull);
+    changes.push_back(change_of_entry({.family = rows.text(1),
+                                       .id = std::string(rows.text(2)),
+                                       .before = std::move(before),
+                                       .after = std::move(after),
+                                       .version = static_cast<std::uint64_t>(rows.integer(5)),
+                                       .actor = std::string(rows.text(6)),
+                                       .at = rows.text(7)}));
   }
+  if (!readable) changes.clear();
+  return changes;
 }
 
 base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
@@ -259,7 +268,8 @@ base::Result<base::json::Array> SqliteKeeper::audit(const AuditQuery& query) {
 base::Result<News> SqliteKeeper::news() {
   KL_ASSIGN(const std::int64_t version, number("PRAGMA data_version"));
   if (version == seen_version_) return News{};
-  KL_ASSIGN(News news, trail());
+  News news;
+  KL_ASSIGN(news.changes, trail());
   if (news.changes.empty()) {
     KL_ASSIGN(news.content, content(nullptr));
   }

@@ -43,7 +43,7 @@ class SqliteKeeper final : public Keeper {
   base::Result<> write_audit(const Change& change);
 
   base::Result<News> news();
-  base::Result<News> trail();
+  base::Result<std::vector<Change>> trail();
   base::Result<Content> content(const base::Logger* log);
   base::Result<std::int64_t> number(std::string_view query);
   /// Files of servers that knew no batches.
