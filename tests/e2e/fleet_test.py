@@ -19,9 +19,9 @@ WRITE = {"Authorization": "Bearer write-token", "Content-Type": "application/jso
 
 
 class Server:
-    def __init__(self, folder, store, seed, **settings):
+    def __init__(self, folder, store, seed, port=None, **settings):
         self.folder = pathlib.Path(folder)
-        self.port = harness.free_port()
+        self.port = port or harness.free_port()
         if not (self.folder / "seed.json").exists():
             shutil.copy(CASES / seed, self.folder / "seed.json")
         env = {"STORE_BACKEND": store, "DATABASE_URL": DATABASES.get(store, DATABASES["sqlite"])(self.folder), "SEED_FILE": str(self.folder / "seed.json"),

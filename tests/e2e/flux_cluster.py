@@ -1,0 +1,151 @@
+"""Clusters that ask the fleet API with the real Flux Operator. All share one kube-apiserver: each has a namespace of its own, where
+the manifests of deploy/fleet stand and what they render appears."""
+import functools
+import itertools
+import json
+import os
+import ssl
+import tempfile
+import urllib.error
+import urllib.request
+
+import harness
+import operator_test as op
+
+DEPLOY = harness.ROOT / "deploy/fleet"
+KINDS = {"HelmRelease": "apis/helm.toolkit.fluxcd.io/v2/{}/helmreleases", "OCIRepository": "apis/source.toolkit.fluxcd.io/v1/{}/ocirepositories",
+         "HelmRepository": "apis/source.toolkit.fluxcd.io/v1/{}/helmrepositories",
+         "Kustomization": "apis/kustomize.toolkit.fluxcd.io/v1/{}/kustomizations", "ConfigMap": "api/v1/{}/configmaps",
+         "Namespace": "api/v1/namespaces", "ClusterRoleBinding": "apis/rbac.authorization.k8s.io/v1/clusterrolebindings"}
+CONTROLLED = "apis/fluxcd.controlplane.io/v1/namespaces/{}/{}"
+PROVIDERS, SETS = "resourcesetinputproviders", "resourcesets"
+NAMES = ("platform-components", "namespaces", "rolebindings")
+SLOW = "1h"  # a cluster is hurried by settle()
+turns = itertools.count(1)
+
+
+def start():
+    op.KUBE.update(op.exports(op.server("kube.sh", "start")))
+    op.server("flux-operator.sh", "start")
+
+
+def stop():
+    op.server("flux-operator.sh", "stop")
+    op.server("kube.sh", "stop")
+
+
+def kube(method, path, body=None):
+    request = urllib.request.Request(f"{op.KUBE['KUBE_SERVER']}/{path}", method=method, data=None if body is None else json.dumps(body).encode(),
+                                     headers={"Authorization": f"Bearer {op.KUBE['KUBE_TOKEN']}", "Content-Type": "application/merge-patch+json"})
+    context = ssl.create_default_context(cafile=op.KUBE["KUBE_CA"])
+
+    def ask():
+        try:
+            with urllib.request.urlopen(request, context=context, timeout=30) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as problem:
+            if problem.code != 429:  # the first list of a new kind comes too early
+                raise
+            return None
+    return op.until(f"{method} {path}", ask)
+
+
+def render(folder):
+    """What `kubectl kustomize` makes of a folder."""
+    return op.kubectl("kustomize", str(folder))
+
+
+@functools.cache
+def manifests(form):
+    """The manifests of a cluster, which are the same for all but for the words THE-..."""
+    with tempfile.TemporaryDirectory(prefix="kollect-e2e-overlay-") as folder:
+        base = os.path.relpath(DEPLOY / "cluster", os.path.realpath(folder))
+        harness.write(f"{folder}/kustomization.yaml", f"""\
+namespace: the-cluster
+resources: [identity.yaml, {base}/{form}]
+components: [{base}/identity, {base}/plain-http]
+patches:
+  - target: {{kind: ResourceSetInputProvider}}
+    patch: |
+      - {{op: replace, path: /metadata/annotations/fluxcd.controlplane.io~1reconcileEvery, value: THE-INTERVAL}}
+      - {{op: add, path: /metadata/annotations/fluxcd.controlplane.io~1reconcileTimeout, value: THE-TIMEOUT}}
+""")
+        harness.write(f"{folder}/identity.yaml", """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: cluster-identity}
+data: {CLUSTER_NAME: THE-NAME, CLUSTER_DNS: the-cluster.test, INTERNAL_API_URL: THE-URL}
+""")
+        return render(folder)
+
+
+def token_secret(name, token):
+    return f"apiVersion: v1\nkind: Secret\nmetadata: {{name: internal-api-token, namespace: {name}}}\nstringData: {{token: {token}}}\n---\n"
+
+
+class Cluster:
+    def __init__(self, name, url, form="helm", every=SLOW, timeout="2m"):
+        """A namespace is the cluster, its DNS name is the name and ".test"; `form` is a folder of deploy/fleet/cluster."""
+        self.name, self.dns = name, f"{name}.test"
+        text = manifests(form)
+        for word, value in (("the-cluster", name), ("THE-NAME", name), ("THE-URL", url), ("THE-INTERVAL", every), ("THE-TIMEOUT", timeout)):
+            text = text.replace(word, value)
+        text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n" + token_secret(name, "read-token") + text
+        op.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+
+    def authenticate(self, token):
+        op.kubectl("apply", "--server-side", "-f", "-", stdin=token_secret(self.name, token))
+
+    def of(self, kind):
+        """The providers or sets by name."""
+        found = kube("GET", CONTROLLED.format(self.name, kind))["items"]
+        return {one["metadata"]["name"]: one for one in found}
+
+    def ready(self, kind):
+        """Name to (status, message) of the condition Ready."""
+        conditions = {name: [c for c in one.get("status", {}).get("conditions", ()) if c["type"] == "Ready"] for name, one in self.of(kind).items()}
+        return {name: (found[0]["status"], found[0]["message"]) if found else (None, None) for name, found in conditions.items()}
+
+    def ask(self, kind):
+        """Every object of a kind begins its next turn now."""
+        turn = str(next(turns))
+        for name in NAMES:
+            kube("PATCH", f"{CONTROLLED.format(self.name, kind)}/{name}", {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": turn}}})
+        return turn
+
+    def hurry(self, kind):
+        """The same, and ends it."""
+        turn = self.ask(kind)
+
+        def done():
+            found = self.of(kind)
+            return all(found[name].get("status", {}).get("lastHandledReconcileAt") == turn and self.rests(found[name]) for name in NAMES)
+        op.until(f"{kind} of {self.name} had their turn", done)
+
+    @staticmethod
+    def rests(one):
+        conditions = {c["type"]: c["status"] for c in one["status"].get("conditions", ())}
+        return conditions.get("Ready") in ("True", "False") and "Reconciling" not in conditions
+
+    def settle(self):
+        """Asks the API and renders, once more than before."""
+        self.hurry(PROVIDERS)
+        self.hurry(SETS)
+
+    def rendered(self):
+        """'Kind/name' to the object, for everything that the sets made here."""
+        found = {}
+        for kind, path in KINDS.items():
+            for one in kube("GET", path.format(f"namespaces/{self.name}"))["items"]:
+                labels = one["metadata"].get("labels", {})
+                mine = labels.get("resourceset.fluxcd.controlplane.io/namespace") == self.name
+                if mine and "deletionTimestamp" not in one["metadata"]:
+                    found[f"{kind}/{one['metadata']['name']}"] = one
+        return found
+
+    def specs(self):
+        return {name: one.get("spec", one.get("data")) for name, one in self.rendered().items()}
+
+    def marks(self):
+        """Something that changes with every change of an object."""
+        return {name: (one["metadata"]["uid"], one["metadata"]["resourceVersion"]) for name, one in self.rendered().items()}
