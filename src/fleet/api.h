@@ -67,6 +67,14 @@ class Api {
   Outcome<http::Answer> remove_patches(const Call& call);
   Outcome<http::Answer> change_part(const Call& call,
                                     const std::function<Outcome<>(Draft& draft)>& edit);
+  // In api_rollouts.cc:
+  Outcome<http::Answer> batch(const Call& call);
+  Outcome<http::Answer> roll_out(const Call& call);
+  Outcome<http::Answer> rollouts(const Call& call);
+  Outcome<http::Answer> rollout(const Call& call);
+  Outcome<http::Answer> undo(const Call& call);
+  Outcome<http::Answer> restore(const Call& call);
+  void tell_rollout(const Call& call, const base::json::Value& told) const;
   void tell(const Call& call, const Record& record) const;
   void tell_refusal(const Call& call, int status) const;
 

@@ -67,6 +67,8 @@ class Draft {
   /// The rules about the whole, then the changes that differ from what is there: deletions first.
   /// A record is in them once.
   Outcome<std::vector<Change>> finish();
+  /// How many clusters of each environment would be answered otherwise than before.
+  [[nodiscard]] std::map<std::string, std::size_t> reach() const;
   /// Things to know about a change that is accepted. After finish().
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 

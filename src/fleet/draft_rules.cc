@@ -335,4 +335,77 @@ Outcome<> Draft::check_sizes() {
   return {};
 }
 
+namespace {
+
+/// What of a definition differs. A cluster that overrides it does not see it.
+struct Differs {
+  bool path = false;
+  bool tag = false;
+  bool other = false;
+
+  bool seen_by(const Value& reference) const {
+    return other || (path && reference.find("component_path") == nullptr) ||
+           (tag && reference.find("oci_tag") == nullptr);
+  }
+};
+
+Differs differing(const Value& before, const Value& after) {
+  Differs out;
+  for (const auto& [key, value] : after.as_object()) {
+    const Value* old = before.find(key);
+    if (old != nullptr && *old == value) continue;
+    (key == "component_path" ? out.path : key == "oci_tag" ? out.tag : out.other) = true;
+  }
+  return out;
+}
+
+bool answered_otherwise(const Value& before, const Value& after) {
+  return std::ranges::any_of(
+      std::initializer_list<std::string_view>{"cluster_name", "cluster_dns", "environment",
+                                              "platform_components", "namespaces", "rolebindings",
+                                              "patches"},
+      [&](std::string_view key) { return *before.find(key) != *after.find(key); });
+}
+
+}  // namespace
+
+std::map<std::string, std::size_t> Draft::reach() const {
+  std::map<std::string, std::size_t> out;
+  std::array<std::map<std::string_view, Differs>, kFamilies> changed;
+  bool any = false;
+  for (const Family family : kDefinitions) {
+    for (const auto& [id, one] : touched(family)) {
+      if (one.before == nullptr || (one.after && one.before->data == *one.after)) continue;
+      changed[static_cast<std::size_t>(family)].emplace(
+          id, one.after ? differing(one.before->data, *one.after) : Differs{.other = true});
+      any = true;
+    }
+  }
+  for (const auto& [id, one] : touched(Family::kCluster)) {
+    const Value* before = one.before != nullptr ? &one.before->data : nullptr;
+    if (before == nullptr && !one.after) continue;
+    if (before != nullptr && one.after && !answered_otherwise(*before, *one.after)) continue;
+    ++out[std::string((one.after ? *one.after : *before).text("environment"))];
+  }
+  if (!any) return out;
+  each(Family::kCluster, [&](const std::string& id, const Value& cluster) {
+    const auto own = touched(Family::kCluster).find(id);
+    if (own != touched(Family::kCluster).end()) {
+      const Touched& one = own->second;
+      if (one.before == nullptr || answered_otherwise(one.before->data, *one.after)) return;
+    }
+    for (const Family family : kDefinitions) {
+      const auto& definitions = changed[static_cast<std::size_t>(family)];
+      if (definitions.empty()) continue;
+      for (const Value& reference : cluster.find(references_of(family))->as_array()) {
+        const auto found = definitions.find(reference.text("id"));
+        if (found == definitions.end() || !found->second.seen_by(reference)) continue;
+        ++out[std::string(cluster.text("environment"))];
+        return;
+      }
+    }
+  });
+  return out;
+}
+
 }  // namespace kollect::fleet

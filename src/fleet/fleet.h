@@ -197,6 +197,7 @@ class Fleet {
   [[nodiscard]] std::vector<base::json::Value> list(Family family, const ListQuery& query) const;
   [[nodiscard]] std::vector<Tombstone> tombstones() const;
   [[nodiscard]] std::size_t count(Family family) const;
+  [[nodiscard]] base::WallTime now() const { return clock_.now(); }
 
   Outcome<base::json::Array> audit(const AuditQuery& query);
   /// From now on polls of the name get 404, which changes nothing in the cluster.

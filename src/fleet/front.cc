@@ -14,7 +14,7 @@ namespace kollect::fleet {
 namespace {
 
 constexpr auto kDrain = std::chrono::seconds(10);
-constexpr std::uint64_t kMaxBody = 4U << 20U;
+constexpr std::uint64_t kMaxBody = 9U << 20U;
 constexpr std::uint32_t kMaxHead = 32U << 10U;
 /// A poller leaves its connection behind and never uses it again.
 constexpr auto kIdle = std::chrono::seconds(60);
