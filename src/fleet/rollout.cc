@@ -180,9 +180,15 @@ Change change_in(const Value& entry) {
     return value == nullptr || value->is_null() ? std::nullopt : std::optional(*value);
   };
   const Value* version = entry.find("version");
-  return change_of_entry(
-      entry.text("family"), std::string(entry.text("id")), side("before"), side("after"),
-      version != nullptr && version->is_int() ? static_cast<std::uint64_t>(version->as_int()) : 0);
+  return change_of_entry({.family = entry.text("family"),
+                          .id = std::string(entry.text("id")),
+                          .before = side("before"),
+                          .after = side("after"),
+                          .version = version != nullptr && version->is_int()
+                                         ? static_cast<std::uint64_t>(version->as_int())
+                                         : 0,
+                          .actor = std::string(entry.text("actor")),
+                          .at = entry.text("at")});
 }
 
 }  // namespace
