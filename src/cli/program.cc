@@ -98,6 +98,10 @@ void keep_heap_small() {
 
 }  // namespace
 
+const char* version() {
+  return KOLLECT_VERSION;
+}
+
 int run_program(const Invocation& invocation) {
   if (invocation.args.empty()) return help(invocation, {});
   const std::string& word = invocation.args.front();

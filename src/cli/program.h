@@ -11,6 +11,9 @@ namespace kollect::cli {
 /// Runs the command that the arguments name; `invocation.commands` is the table.
 int run_program(const Invocation& invocation);
 
+/// What --version prints first.
+const char* version();
+
 /// main() with the real world: returns the exit code (spec: pipeline 1 and 11). Never throws.
 int main(int argc, char** argv, const std::vector<Command>& commands,
          const base::Clock& clock = base::SystemClock());

@@ -24,24 +24,101 @@ Outcome<bool> trims_dependencies(const http::ServerRequest& request) {
 
 }  // namespace
 
-http::Answer Api::answer(const http::ServerRequest& request) {
-  const std::string& path = request.path;
-  const bool head = request.method == "HEAD";
-  Call call{
-      .request = request, .method = head ? "GET" : request.method, .segments = {}, .actor = {}};
-  if (path == "/health" || path == "/ready" || path == "/openapi.yaml") {
-    if (call.method != "GET") return not_allowed("GET,HEAD");
-    if (path == "/ready" && leaving_) return refused(503, "store_error", "the service is ending");
-    if (path == "/ready" && fleet_.trouble()) {
-      return refused(503, "store_error", "the store does not answer");
-    }
-    if (path != "/openapi.yaml") return http::Answer::json(200, R"({"status":"ok"})");
-    http::Answer answer = http::Answer::text(200, options_.open_api);
-    for (auto& [name, value] : answer.headers) {
-      if (base::to_lower(name) == "content-type") value = "application/yaml";
-    }
-    return answer;
+namespace {
+
+/// Indices of Api::route_names(); the rows of records come behind them.
+enum Counted : std::size_t {
+  kNoRoute,
+  kHealth,
+  kReady,
+  kOpenApi,
+  kMetrics,
+  kFluxClusters,
+  kFluxComponents,
+  kFluxNamespaces,
+  kFluxRoleBindings,
+  kFirstRow,
+};
+
+constexpr std::string_view kOpenPaths[] = {"/health", "/ready", "/openapi.yaml", "/metrics"};
+
+std::size_t counted(Route route) {
+  switch (route) {
+    case Route::kComponents:
+    case Route::kTrimmedComponents:
+      return kFluxComponents;
+    case Route::kNamespaces:
+      return kFluxNamespaces;
+    case Route::kRoleBindings:
+      return kFluxRoleBindings;
+    case Route::kClusters:
+      break;
   }
+  return kFluxClusters;
+}
+
+http::Answer typed_text(std::string text, const char* type) {
+  http::Answer answer = http::Answer::text(200, std::move(text));
+  for (auto& [name, value] : answer.headers) {
+    if (base::to_lower(name) == "content-type") value = type;
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::vector<Meter::RouteName> Api::route_names() {
+  const std::string one = std::string(kFluxPath) + "/{cluster_dns}/";
+  std::vector<Meter::RouteName> names = {{"", "none"}};
+  for (const std::string_view path : kOpenPaths) names.push_back({"GET", std::string(path)});
+  names.push_back({"GET", std::string(kFluxPath)});
+  for (const char* what : {"platform-components", "namespaces", "rolebindings"}) {
+    names.push_back({"GET", one + what});
+  }
+  for (const Row& row : rows()) {
+    for (const Family family : kAllFamilies) {
+      std::string path(row.path);
+      for (const std::string_view mark : {"{family}", "{definitions}"}) {
+        const auto at = path.find(mark);
+        if (at != std::string::npos) path.replace(at, mark.size(), collection_of(family));
+      }
+      names.push_back({std::string(row.method), std::move(path)});
+    }
+  }
+  return names;
+}
+
+http::Answer Api::answer(const http::ServerRequest& request) {
+  const auto began = clock_.steady_now();
+  Call call{.request = request,
+            .method = request.method == "HEAD" ? "GET" : request.method,
+            .segments = {},
+            .actor = {}};
+  const auto* found = std::ranges::find(kOpenPaths, request.path);
+  const auto place = static_cast<std::size_t>(found - std::begin(kOpenPaths));
+  if (found != std::end(kOpenPaths)) call.route = kHealth + place;
+  http::Answer answer = call.route != kNoRoute ? open(call) : judged(call);
+  if (watch_.meter != nullptr) {
+    watch_.meter->count(call.route, answer.status, clock_.steady_now() - began);
+  }
+  return answer;
+}
+
+http::Answer Api::open(Call& call) const {
+  if (call.method != "GET") return not_allowed("GET,HEAD");
+  if (call.route == kOpenApi) return typed_text(options_.open_api, "application/yaml");
+  if (call.route == kMetrics) {
+    if (watch_.registry == nullptr) return no_route();
+    return typed_text(watch_.registry->text(), metrics::kTextType);
+  }
+  if (call.route == kReady && leaving_) return refused(503, "store_error", "the service is ending");
+  if (call.route == kReady && fleet_.trouble()) {
+    return refused(503, "store_error", "the store does not answer");
+  }
+  return http::Answer::json(200, R"({"status":"ok"})");
+}
+
+http::Answer Api::judged(Call& call) {
   http::Answer answer = admit(call);
   tell_refusal(call, answer.status);
   return answer;
@@ -77,13 +154,13 @@ http::Answer Api::admit(Call& call) {
   return serve(call);
 }
 
-http::Answer Api::serve(const Call& call) {
+http::Answer Api::serve(Call& call) {
   if (call.polls()) return flux(call);
   if (!options_.crud) return no_route();
   return crud(call);
 }
 
-http::Answer Api::flux(const Call& call) {
+http::Answer Api::flux(Call& call) {
   std::optional<Route> route;
   std::string dns;
   if (call.segments.size() == kListDepth) route = Route::kClusters;
@@ -95,7 +172,11 @@ http::Answer Api::flux(const Call& call) {
     if (what == "rolebindings") route = Route::kRoleBindings;
   }
   if (!route) return no_route();
+  call.route = counted(*route);
   if (call.method != "GET") return not_allowed("GET,HEAD");
+  if (fleet_.contact_age() > options_.stale_limit) {
+    return refused(503, "store_error", "the store has not answered for too long");
+  }
   if (*route == Route::kComponents && !call.request.query.empty()) {
     const auto trimmed = trims_dependencies(call.request);
     if (!trimmed) return refused(trimmed.error());
@@ -166,12 +247,17 @@ std::span<const Api::Row> Api::rows() {
   return kRows;
 }
 
-http::Answer Api::crud(const Call& call) {
+http::Answer Api::crud(Call& call) {
   Call known = call;
   std::string allow;
   for (const Row& row : rows()) {
     if (!fits(row.path, known)) continue;
     if (row.method == call.method) {
+      const Family family = row.path.find("{definitions}") != std::string_view::npos
+                                ? known.definitions
+                                : known.family;
+      call.route = kFirstRow + static_cast<std::size_t>(&row - rows().data()) * kFamilies +
+                   static_cast<std::size_t>(family);
       auto outcome = (this->*row.handler)(known);
       return outcome ? *std::move(outcome) : refused(outcome.error());
     }

@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/log.h"
 #include "fleet/fleet.h"
+#include "fleet/meter.h"
 #include "fleet/tokens.h"
 #include "http/server.h"
 
@@ -18,6 +20,14 @@ namespace kollect::fleet {
 struct ApiOptions {
   bool crud = false;     ///< else Flux routes only
   std::string open_api;  ///< text of /openapi.yaml
+  /// Answers of a store that has not answered for so long are no longer given.
+  base::Duration stale_limit = std::chrono::hours(24);
+};
+
+/// The page of /metrics and who counts for it; null: no such page.
+struct ApiWatch {
+  const metrics::Registry* registry = nullptr;
+  Meter* meter = nullptr;
 };
 
 struct Call;
@@ -36,19 +46,30 @@ class Api {
   /// The routes of API_MODE crud.
   static std::span<const Row> rows();
 
+  /// What the meter counts, by index.
+  static std::vector<Meter::RouteName> route_names();
+
   /// All must outlive it; `log` may be null.
-  Api(Fleet& fleet, const TokenBook& tokens, ApiOptions options, const base::Logger* log)
-      : fleet_(fleet), tokens_(tokens), options_(std::move(options)), log_(log) {}
+  Api(Fleet& fleet, const TokenBook& tokens, ApiOptions options, const base::Clock& clock,
+      const base::Logger* log, ApiWatch watch = {})
+      : fleet_(fleet),
+        tokens_(tokens),
+        options_(std::move(options)),
+        clock_(clock),
+        log_(log),
+        watch_(watch) {}
 
   http::Answer answer(const http::ServerRequest& request);
   /// The service is about to end: from now on it is not ready.
   void leave() { leaving_ = true; }
 
  private:
+  http::Answer open(Call& call) const;
+  http::Answer judged(Call& call);
   http::Answer admit(Call& call);
-  http::Answer serve(const Call& call);
-  http::Answer flux(const Call& call);
-  http::Answer crud(const Call& call);
+  http::Answer serve(Call& call);
+  http::Answer flux(Call& call);
+  http::Answer crud(Call& call);
   // In api_records.cc:
   Outcome<http::Answer> list(const Call& call);
   Outcome<http::Answer> create(const Call& call);
@@ -81,7 +102,9 @@ class Api {
   Fleet& fleet_;
   const TokenBook& tokens_;
   ApiOptions options_;
+  const base::Clock& clock_;
   const base::Logger* log_;
+  ApiWatch watch_;
   std::atomic<std::uint64_t> requests_ = 0;
   std::atomic<bool> leaving_ = false;
 };

@@ -33,6 +33,7 @@ struct Call {
   std::string id = {};
   Family definitions = Family::kComponent;  ///< of a part of a cluster
   std::string part = {};
+  std::size_t route = 0;  ///< for the meter: index of Api::route_names()
 
   [[nodiscard]] bool reads() const { return method == "GET" || method == "OPTIONS"; }
   [[nodiscard]] bool polls() const;

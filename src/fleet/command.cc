@@ -6,11 +6,14 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "cli/flags.h"
+#include "cli/program.h"
 #include "fleet/api.h"
 #include "fleet/client_command.h"
 #include "fleet/front.h"
+#include "fleet/meter.h"
 #include "fleet/store.h"
 #include "fleet/token_command.h"
+#include "metrics/process.h"
 
 namespace kollect::fleet {
 namespace {
@@ -29,6 +32,7 @@ struct Settings {
   StoreSettings store;
   std::string open_api;
   FrontSettings front;
+  base::Duration stale_limit = std::chrono::hours(24);
   base::LogLevel log_level = base::LogLevel::kInfo;
 };
 
@@ -60,6 +64,9 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
     if (!text) return text.error().with_prefix("OPENAPI_FILE");
     settings.open_api = *std::move(text);
   }
+  const auto stale = base::parse_duration(variable(invocation, "STALE_LIMIT", "24h"));
+  if (!stale) return stale.error().with_prefix("STALE_LIMIT");
+  settings.stale_limit = *stale;
   KL_ASSIGN(settings.log_level, base::parse_log_level(variable(invocation, "LOG_LEVEL", "info")));
   return settings;
 }
@@ -68,10 +75,18 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
                      const base::Logger& log) {
   KL_ASSIGN(const auto front, Front::create(settings.front, *invocation.clock, log));
   KL_ASSIGN(Store store, open_store(settings.store, *invocation.clock, log));
-  KL_ASSIGN(const auto fleet,
-            Fleet::create(std::move(store.content), store.keeper.get(), *invocation.clock));
-  Api api(*fleet, front->tokens(), {.crud = settings.crud, .open_api = settings.open_api}, &log);
+  metrics::Registry registry;
+  metrics::add_process_metrics(registry, cli::version(), *invocation.clock);
+  MeteredKeeper keeper(*store.keeper, registry, *invocation.clock);
+  KL_ASSIGN(const auto fleet, Fleet::create(std::move(store.content), &keeper, *invocation.clock));
+  add_fleet_metrics(registry, *fleet);
+  Meter meter(registry, Api::route_names());
+  Api api(
+      *fleet, front->tokens(),
+      {.crud = settings.crud, .open_api = settings.open_api, .stale_limit = settings.stale_limit},
+      *invocation.clock, &log, {.registry = &registry, .meter = &meter});
   KL_TRY(front->listen(api));
+  front->add_metrics(registry);
   log.info("fleet API is up", {{"mode", settings.crud ? "crud" : "read-only"},
                                {"address", settings.front.address},
                                {"port", std::to_string(front->port())},
@@ -95,7 +110,7 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
       "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
       "STORE_BACKEND (sqlite, postgres, memory), DATABASE_URL, "
       "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE, "
-      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, LOG_LEVEL.",
+      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, STALE_LIMIT, LOG_LEVEL.",
       "fleet serve");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const auto settings = read_settings(invocation);

@@ -100,6 +100,7 @@ base::Result<> Fleet::fill(Content content) {
 }
 
 base::Result<> Fleet::take(News news) {
+  contact_ = clock_.steady_now();
   // Read without the lock: it changes in turns only.
   if (!news.content && news.changes.empty() && !trouble_) return {};
   const std::unique_lock lock(mutex_);
@@ -126,6 +127,30 @@ base::Result<> Fleet::follow() {
 std::optional<base::Error> Fleet::trouble() const {
   const std::shared_lock lock(mutex_);
   return trouble_;
+}
+
+base::Duration Fleet::contact_age() const {
+  return keeper_ == nullptr ? base::Duration::zero() : clock_.steady_now() - contact_.load();
+}
+
+FleetNumbers Fleet::numbers() const {
+  const std::shared_lock lock(mutex_);
+  FleetNumbers out{.tombstones = tombstones_.size()};
+  for (std::size_t route = 0; route < kRoutes; ++route) {
+    if (static_cast<Route>(route) == Route::kClusters) continue;
+    for (const auto& [name, made] : answers_[route]) {
+      out.largest_answer = std::max(out.largest_answer, made->body.size());
+    }
+  }
+  for (const auto& [id, cluster] : of(Family::kCluster)) {
+    for (const Family family : {Family::kComponent, Family::kNamespace, Family::kRoleBinding}) {
+      const Value* list = cluster.data.find(collection_of(family));
+      if (list != nullptr && list->is_array()) {
+        out.most_inputs = std::max(out.most_inputs, list->as_array().size());
+      }
+    }
+  }
+  return out;
 }
 
 std::string Fleet::assemble(Route route, const Value* cluster) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -156,6 +157,13 @@ struct ListQuery {
 
 class Draft;
 
+/// For metrics.
+struct FleetNumbers {
+  std::size_t tombstones = 0;
+  std::size_t largest_answer = 0;  ///< bytes, of clusters' answers that were asked for
+  std::size_t most_inputs = 0;     ///< of one kind in one cluster
+};
+
 /// What a write makes of a record, and what is to be known about it.
 struct Kept {
   Record record;  ///< of a deletion: as it was
@@ -191,6 +199,9 @@ class Fleet {
   base::Result<> follow();
   /// Why the last look at the store failed; none: it did not.
   [[nodiscard]] std::optional<base::Error> trouble() const;
+  /// Time since the store last answered.
+  [[nodiscard]] base::Duration contact_age() const;
+  [[nodiscard]] FleetNumbers numbers() const;
 
   Outcome<Record> get(Family family, const std::string& id) const;
   /// Sorted by id.
@@ -224,7 +235,8 @@ class Fleet {
   /// A turn at the store; without a commit it is abandoned.
   class Turn;
 
-  Fleet(Keeper* keeper, const base::Clock& clock) : keeper_(keeper), clock_(clock) {}
+  Fleet(Keeper* keeper, const base::Clock& clock)
+      : keeper_(keeper), clock_(clock), contact_(clock.steady_now()) {}
   [[nodiscard]] const Records& of(Family family) const {
     return records_[static_cast<std::size_t>(family)];
   }
@@ -247,6 +259,7 @@ class Fleet {
   std::map<std::string, Tombstone> tombstones_;          ///< by DNS name
   std::uint64_t changes_ = 0;
   std::optional<base::Error> trouble_;
+  std::atomic<base::SteadyTime> contact_;  ///< when the store last answered
   mutable std::array<std::unordered_map<std::string, ReadyPtr>, kRoutes> answers_;
 };
 

@@ -169,6 +169,28 @@ base::Result<> Front::listen(Api& api) {
   return {};
 }
 
+void Front::add_metrics(metrics::Registry& registry) const {
+  const auto open = registry.gauge("kollect_http_connections", "Connections that are open.");
+  const auto set = [](const metrics::Counter& counter, std::uint64_t value) {
+    counter.add(static_cast<double>(value) - counter.value());
+  };
+  const auto accepted =
+      registry.counter("kollect_http_connections_total", "Connections that were accepted.");
+  const auto refused = registry.counter("kollect_http_requests_refused_total",
+                                        "Requests that were malformed or beyond a limit.");
+  const auto slow = registry.counter("kollect_http_slow_clients_total",
+                                     "Connections that were closed because nobody read.");
+  const auto sent = registry.counter("kollect_http_sent_bytes_total", "Bytes that were sent.");
+  registry.before_text([=, this] {
+    const http::ServerCounts now = counts();
+    open.set(static_cast<double>(now.connections));
+    set(accepted, now.accepted);
+    set(refused, now.refused);
+    set(slow, now.slow);
+    set(sent, now.bytes_sent);
+  });
+}
+
 void Front::close() {
   api_->leave();
   clock_.sleep(settings_.shutdown_delay, std::stop_token());

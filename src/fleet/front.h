@@ -10,6 +10,7 @@
 #include "cli/invocation.h"
 #include "fleet/tokens.h"
 #include "http/server.h"
+#include "metrics/registry.h"
 
 namespace kollect::fleet {
 
@@ -47,6 +48,8 @@ class Front {
   base::Result<> listen(Api& api);
   [[nodiscard]] std::uint16_t port() const { return server_->port(); }
   [[nodiscard]] http::ServerCounts counts() const { return server_->counts(); }
+  /// Connections and bytes. `registry` must outlive it and make no page after it is gone.
+  void add_metrics(metrics::Registry& registry) const;
   /// Readiness is off at once, new requests are answered for the shutdown delay and as long as
   /// others are under way (ten seconds at most), then nobody is answered any more.
   void close();
