@@ -70,12 +70,12 @@ format: ## clang-format in place
 
 asan: ## unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/install-deps.sh test
-	$(call build,asan,all)
+	$(call build,asan,unit_tests)
 	$(ctest) --test-dir build/asan -j $(JOBS) -L unit $(CTEST_ARGS)
 
 tsan: ## unit tests with ThreadSanitizer
 	@scripts/install-deps.sh test
-	$(call build,tsan,all)
+	$(call build,tsan,unit_tests)
 	$(ctest) --test-dir build/tsan -j $(JOBS) -L unit $(CTEST_ARGS)
 
 examples: ## writes examples/dump anew
