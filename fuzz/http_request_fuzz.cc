@@ -1,6 +1,8 @@
 // Requests from anywhere: whatever the bytes and however they are cut, the reader comes to the same
 // requests.
+#include "base/strings.h"
 #include "fuzz_input.h"
+#include "http/quick_request.h"
 #include "http/request_reader.h"
 
 namespace {
@@ -35,6 +37,27 @@ std::string read_all(std::string_view bytes, std::size_t piece) {
   }
 }
 
+/// What the short way takes, the reader takes as well, and as the same.
+void compare_quick(std::string_view bytes) {
+  kollect::http::QuickRequest quick;
+  kollect::http::RequestView view;
+  const std::size_t size = quick.read(bytes, view);
+  if (size == 0 || size > kMaxHead) return;
+  RequestReader reader(kMaxHead, kMaxBody);
+  kollect::fuzz::require(reader.feed(bytes) == size, "the same size");
+  kollect::fuzz::require(reader.state() == RequestReader::State::kDone && reader.keep_alive(),
+                         "a request");
+  const auto request = reader.take();
+  bool same = request.method == view.method && request.path == view.path &&
+              request.query == view.query && request.body.empty() &&
+              request.headers.size() == view.headers.size();
+  for (std::size_t i = 0; same && i < view.headers.size(); ++i) {
+    same = request.headers[i].first == kollect::base::to_lower(view.headers[i].first) &&
+           request.headers[i].second == view.headers[i].second;
+  }
+  kollect::fuzz::require(same, "the same request");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -42,5 +65,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string whole = read_all(bytes, bytes.size() + 1);
   const std::string cut = read_all(bytes, 1);
   kollect::fuzz::require(whole == cut, "the same requests however the bytes are cut");
+  compare_quick(bytes);
   return 0;
 }

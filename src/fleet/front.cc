@@ -154,6 +154,8 @@ base::Result<> Front::listen(Api& api) {
   options.port = settings_.port;
   options.tls = identity_;
   options.max_connections = connections_at_most();
+  options.replace_idle = true;
+  options.accept_while_stopping = true;
   options.max_header_bytes = kMaxHead;
   options.max_body_bytes = kMaxBody;
   options.idle_timeout = kIdle;

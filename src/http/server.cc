@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ip/v6_only.hpp>
 #include <condition_variable>
@@ -88,10 +89,9 @@ struct Server::Impl {
         acceptor(core->io),
         retry(core->io) {
     core->workers = &workers;
-    core->on_closed = [this] {
-      if (!accepting && !core->stopping) accept();
-      const std::scoped_lock lock(mutex);
-      all_closed.notify_all();
+    core->on_change = [this] {
+      if (core->stopping) return drain();
+      if (!accepting) accept();
     };
   }
 
@@ -99,6 +99,14 @@ struct Server::Impl {
   void accept();
   void on_accepted(tcp::socket socket);
   void stop(base::Duration grace);
+  /// While the server is stopping: when nothing is under way any more, everything is closed.
+  void drain();
+  [[nodiscard]] bool lets_in() const {
+    const ServerOptions& options = core->options;
+    if (core->stopping && !options.accept_while_stopping) return false;
+    return core->open.size() < options.max_connections ||
+           (options.replace_idle && core->first_idle != nullptr);
+  }
 
   std::shared_ptr<ServerCore> core;
   asio::thread_pool workers;
@@ -107,6 +115,7 @@ struct Server::Impl {
   std::shared_ptr<TlsContext> tls;  // guarded by mutex
   std::uint16_t port = 0;
   bool accepting = false;  // I/O thread only
+  bool draining = false;   // I/O thread only
   std::mutex mutex;
   std::condition_variable all_closed;
   bool stopped = false;  // guarded by mutex
@@ -145,13 +154,10 @@ base::Result<> Server::Impl::listen() {
 }
 
 void Server::Impl::accept() {
-  if (core->stopping || core->open.size() >= core->options.max_connections) {
-    accepting = false;
-    return;
-  }
-  accepting = true;
+  accepting = lets_in();
+  if (!accepting) return;
   acceptor.async_accept([this](const ErrorCode& error, tcp::socket socket) {
-    if (core->stopping) return;
+    if (error == asio::error::operation_aborted) return;
     if (!error) {
       on_accepted(std::move(socket));
       return accept();
@@ -173,6 +179,9 @@ void Server::Impl::on_accepted(tcp::socket socket) {
   }
   const tcp::endpoint peer = socket.remote_endpoint(error);
   if (error) return;  // gone already
+  if (core->open.size() >= core->options.max_connections && core->first_idle != nullptr) {
+    core->first_idle->close();
+  }
   std::shared_ptr<TlsContext> context;
   {
     const std::scoped_lock lock(mutex);
@@ -184,6 +193,20 @@ void Server::Impl::on_accepted(tcp::socket socket) {
       ->begin();
 }
 
+void Server::Impl::drain() {
+  if (draining) return;
+  const auto& open = core->open;
+  if (std::ranges::any_of(open, [](const Connection* one) { return one->busy(); })) return;
+  draining = true;
+  ErrorCode error;
+  acceptor.close(error);
+  const auto rest = open;
+  for (Connection* connection : rest) connection->close();
+  draining = false;
+  const std::scoped_lock lock(mutex);
+  all_closed.notify_all();
+}
+
 void Server::Impl::stop(base::Duration grace) {
   {
     const std::scoped_lock lock(mutex);
@@ -193,10 +216,11 @@ void Server::Impl::stop(base::Duration grace) {
     core->post([this] {
       core->stopping = true;
       ErrorCode error;
-      acceptor.close(error);
+      if (!core->options.accept_while_stopping) acceptor.close(error);
       retry.cancel();
       const auto open = core->open;
       for (Connection* connection : open) connection->wind_up();
+      drain();
     });
     {
       std::unique_lock lock(mutex);
@@ -204,6 +228,8 @@ void Server::Impl::stop(base::Duration grace) {
                           [this] { return core->connections == 0; });
     }
     core->post([this] {
+      ErrorCode error;
+      acceptor.close(error);
       const auto open = core->open;
       for (Connection* connection : open) connection->close();
       core->io.stop();
@@ -216,7 +242,7 @@ void Server::Impl::stop(base::Duration grace) {
     const std::scoped_lock lock(core->mutex);
     core->ended = true;
   }
-  core->on_closed = nullptr;
+  core->on_change = nullptr;
   // What is still queued holds connections, and they hold the queue.
   core->io.restart();
   core->io.poll();

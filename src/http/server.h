@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -58,17 +59,58 @@ class BodySource {
   virtual Pull pull(std::string& out) = 0;
 };
 
+class PreparedAnswer;
+
 struct Answer {
   int status = 200;
   /// Content-Length, Transfer-Encoding, Connection and Date are the server's.
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
   std::shared_ptr<BodySource> source;  ///< instead of `body`
-  bool close = false;                  ///< close the connection behind it
+  /// Instead of all else but `headers`, which are added to its own, and `close`.
+  std::shared_ptr<const PreparedAnswer> prepared;
+  bool close = false;  ///< close the connection behind it
 
   static Answer text(int status, std::string body);
   static Answer json(int status, std::string body);
 };
+
+/// An answer that is made once and sent often: its bytes are shared. Immutable.
+class PreparedAnswer {
+ public:
+  /// `answer.source`, `prepared` and `close` are not for it.
+  explicit PreparedAnswer(Answer answer);
+  [[nodiscard]] int status() const { return status_; }
+  /// Status line and headers with their line ends, Content-Length among them.
+  [[nodiscard]] const std::string& head() const { return head_; }
+  /// Empty where the status has none.
+  [[nodiscard]] const std::string& body() const { return body_; }
+
+ private:
+  int status_;
+  std::string head_;
+  std::string body_;
+};
+
+/// A plain request (GET or HEAD without a body) as it lies in the buffer of its connection: good
+/// until the quick handler returns.
+struct RequestView {
+  std::string_view method;
+  std::string_view path;   ///< before "?", still percent-encoded
+  std::string_view query;  ///< behind "?", still percent-encoded
+  std::span<const std::pair<std::string_view, std::string_view>> headers;  ///< names as sent
+  std::string_view peer;
+  std::string_view client_name;
+
+  /// The only header of that name; nothing when there is none, or more than one.
+  [[nodiscard]] std::optional<std::string_view> header(std::string_view name) const;
+  [[nodiscard]] std::size_t count(std::string_view name) const;
+};
+
+/// Runs on the I/O thread, which serves nobody else meanwhile: for answers that are ready. What it
+/// has no answer for (null), and every request that is not plain, goes to the handler. No
+/// exceptions.
+using QuickHandler = std::function<std::shared_ptr<const PreparedAnswer>(const RequestView&)>;
 
 class Connection;
 
@@ -108,7 +150,12 @@ struct ServerOptions {
   std::uint16_t port = 0;             ///< 0: a free one
   std::optional<ServerIdentity> tls = {};
   std::size_t workers = 2;
-  std::size_t max_connections = 4096;                        ///< more wait in the system's queue
+  QuickHandler quick = {};
+  std::size_t max_connections = 4096;  ///< more wait in the system's queue
+  /// At the bound the connection that has been idle for the longest time makes room for a new one.
+  bool replace_idle = false;
+  /// stop() lets new connections in as long as requests are under way.
+  bool accept_while_stopping = false;
   std::uint32_t max_header_bytes = 64U << 10U;               ///< else 431
   std::uint64_t max_body_bytes = 8U << 20U;                  ///< else 413
   base::Duration idle_timeout = std::chrono::minutes(3);     ///< between requests

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "http/answer_head.h"
+
 namespace kollect::http {
 
 namespace {
@@ -13,6 +15,9 @@ namespace {
 using ErrorCode = boost::system::error_code;
 
 constexpr std::size_t kSlice = 256U << 10U;
+/// What is read at once: little while heads come, more while bodies do.
+constexpr std::size_t kSmallBuffer = 2U << 10U;
+constexpr std::size_t kLargeBuffer = 64U << 10U;
 /// Of a pipelining client's further requests while one is being answered.
 constexpr std::size_t kMaxReadAhead = 64U << 10U;
 /// After the last answer: time for the client to read it before the connection is gone.
@@ -20,69 +25,16 @@ constexpr auto kLingerTime = std::chrono::seconds(2);
 constexpr auto kShortLingerTime = std::chrono::milliseconds(100);
 constexpr int kServerError = 500;
 
-std::string_view phrase(int status) {
-  switch (status) {
-    case 200:
-      return "OK";
-    case 201:
-      return "Created";
-    case 202:
-      return "Accepted";
-    case 204:
-      return "No Content";
-    case 304:
-      return "Not Modified";
-    case 400:
-      return "Bad Request";
-    case 401:
-      return "Unauthorized";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 410:
-      return "Gone";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 422:
-      return "Unprocessable Content";
-    case 429:
-      return "Too Many Requests";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 500:
-      return "Internal Server Error";
-    case 501:
-      return "Not Implemented";
-    case 503:
-      return "Service Unavailable";
-    case 504:
-      return "Gateway Timeout";
-    default:
-      return "Status";
-  }
-}
-
-bool has_body(int status) {
-  return status >= 200 && status != 204 && status != 304;
-}
-
-/// A header cannot begin a new line.
-void append_header(std::string& out, std::string_view name, std::string_view value) {
-  out += name;
-  out += ": ";
-  std::ranges::copy_if(value, std::back_inserter(out),
-                       [](char c) { return c != '\r' && c != '\n' && c != '\0'; });
-  out += "\r\n";
-}
-
 }  // namespace
+
+const std::string& ServerCore::date_line() {
+  const std::time_t now = std::time(nullptr);
+  if (now != date_of || date_text.empty()) {
+    date_of = now;
+    date_text = fmt::format("Date: {:%a, %d %b %Y %H:%M:%S} GMT\r\n", fmt::gmtime(now));
+  }
+  return date_text;
+}
 
 /// Tells a stream's connection that its source has something; outlives both.
 struct Connection::Wake {
@@ -106,7 +58,8 @@ Connection::Connection(std::shared_ptr<ServerCore> core, std::unique_ptr<Socket>
       socket_(std::move(socket)),
       timer_(core_->io),
       peer_(std::move(peer)),
-      reader_(core_->options.max_header_bytes, core_->options.max_body_bytes) {}
+      reader_(core_->options.max_header_bytes, core_->options.max_body_bytes),
+      buffer_(kSmallBuffer) {}
 
 Connection::~Connection() = default;
 
@@ -126,21 +79,46 @@ void Connection::begin() {
 void Connection::close() {
   if (state_ == State::kClosed) return;
   state_ = State::kClosed;
+  leave_idle();
   disarm();
+  timer_.cancel();
   socket_->close();
   source_.reset();
   ready_.reset();
   core_->open.erase(this);
   --core_->connections;
-  if (core_->on_closed) core_->on_closed();
+  if (core_->on_change) core_->on_change();
+}
+
+bool Connection::busy() const {
+  switch (state_) {
+    case State::kHandshake:
+    case State::kClosed:
+      return false;
+    case State::kReading:
+      return reader_.state() == RequestReader::State::kBody;
+    default:
+      return true;
+  }
 }
 
 void Connection::wind_up() {
-  if (state_ == State::kHandshake || state_ == State::kReading) {
-    close();
-  } else if (state_ == State::kStreaming) {
-    pump();
-  }
+  if (state_ == State::kStreaming) return pump();
+  if (!busy()) close();
+}
+
+void Connection::enter_idle() {
+  if (std::exchange(idle_, true)) return;
+  idle_before_ = std::exchange(core_->last_idle, this);
+  (idle_before_ != nullptr ? idle_before_->idle_behind_ : core_->first_idle) = this;
+  if (core_->on_change) core_->on_change();
+}
+
+void Connection::leave_idle() {
+  if (!std::exchange(idle_, false)) return;
+  (idle_before_ != nullptr ? idle_before_->idle_behind_ : core_->first_idle) = idle_behind_;
+  (idle_behind_ != nullptr ? idle_behind_->idle_before_ : core_->last_idle) = idle_before_;
+  idle_before_ = idle_behind_ = nullptr;
 }
 
 // ---- requests in
@@ -155,6 +133,15 @@ void Connection::keep_reading() {
                      });
 }
 
+void Connection::resize_buffer(std::size_t got) {
+  if (got == buffer_.size() && got < kLargeBuffer) {
+    buffer_.resize(got * 4);
+  } else if (got < kSmallBuffer && buffer_.size() > kSmallBuffer &&
+             reader_.state() == RequestReader::State::kEmpty) {
+    buffer_ = std::vector<char>(kSmallBuffer);
+  }
+}
+
 void Connection::on_read(const ErrorCode& error, std::size_t size) {
   reading_ = false;
   if (state_ == State::kClosed) return;
@@ -166,7 +153,9 @@ void Connection::on_read(const ErrorCode& error, std::size_t size) {
     if (!half_closed) close();
     return;
   }
+  leave_idle();
   if (state_ != State::kLingering) in_.append(buffer_.data(), size);
+  resize_buffer(size);
   if (state_ == State::kReading) return parse();
   keep_reading();
 }
@@ -178,6 +167,36 @@ void Connection::go_on_reading() {
 }
 
 void Connection::parse() {
+  parse_again_ = true;
+  if (std::exchange(parsing_, true)) return;
+  while (std::exchange(parse_again_, false) && state_ == State::kReading) parse_next();
+  parsing_ = false;
+}
+
+bool Connection::answer_quickly() {
+  if (!core_->options.quick || in_.empty() || core_->stopping ||
+      reader_.state() != RequestReader::State::kEmpty) {
+    return false;
+  }
+  RequestView view;
+  const std::size_t size = core_->quick_request.read(in_, view);
+  if (size == 0 || size > core_->options.max_header_bytes) return false;
+  view.peer = peer_;
+  view.client_name = client_name_;
+  auto prepared = core_->options.quick(view);
+  if (!prepared) return false;
+  head_only_ = view.method.size() == 4;
+  in_.erase(0, size);
+  ++core_->requests;
+  ++turn_;
+  keep_alive_ = true;
+  old_protocol_ = false;
+  on_prepared(std::move(prepared));
+  return true;
+}
+
+void Connection::parse_next() {
+  if (answer_quickly()) return;
   in_.erase(0, reader_.feed(in_));
   const RequestReader::State now = reader_.state();
   switch (now) {
@@ -186,8 +205,11 @@ void Connection::parse() {
     case RequestReader::State::kFailed:
       return refuse();
     case RequestReader::State::kEmpty:
-      if (core_->stopping) return close();
+      // One that came while others are still under way may ask once.
+      if (core_->stopping && (turn_ > 0 || !core_->options.accept_while_stopping)) return close();
       if (armed_for_ != now) arm(core_->options.idle_timeout);
+      enter_idle();
+      if (state_ == State::kClosed) return;
       break;
     case RequestReader::State::kHead:
       if (armed_for_ != now) arm(core_->options.header_timeout);
@@ -265,30 +287,67 @@ void Connection::abandon(std::uint64_t turn) {
   });
 }
 
-std::string Connection::head_of(const Answer& answer, bool chunked) const {
-  const bool keep = keep_alive_;
-  std::string head =
-      fmt::format("HTTP/1.1 {} {}\r\nDate: {:%a, %d %b %Y %H:%M:%S} GMT\r\n", answer.status,
-                  phrase(answer.status), fmt::gmtime(std::chrono::system_clock::now()));
-  for (const auto& [name, value] : answer.headers) append_header(head, name, value);
-  if (chunked) {
-    head += "Transfer-Encoding: chunked\r\n";
-  } else if (!answer.source && has_body(answer.status)) {
-    head += fmt::format("Content-Length: {}\r\n", answer.body.size());
+void Connection::make_head(const Answer& answer, bool chunked) {
+  if (prepared_) {
+    head_out_ = prepared_->head();
+  } else {
+    head_out_ = start_of_head(answer.status);
   }
-  if (!keep) head += "Connection: close\r\n";
-  return head + "\r\n";
+  for (const auto& [name, value] : answer.headers) append_header(head_out_, name, value);
+  if (chunked) {
+    head_out_ += "Transfer-Encoding: chunked\r\n";
+  } else if (!answer.source && !prepared_ && has_body(answer.status)) {
+    head_out_ += fmt::format("Content-Length: {}\r\n", answer.body.size());
+  }
+  end_head();
+}
+
+void Connection::end_head() {
+  head_out_ += core_->date_line();
+  if (!keep_alive_) head_out_ += "Connection: close\r\n";
+  head_out_ += "\r\n";
+}
+
+void Connection::on_prepared(std::shared_ptr<const PreparedAnswer> prepared) {
+  keep_alive_ = keep_alive_ && !core_->stopping && !peer_gone_;
+  prepared_ = std::move(prepared);
+  head_out_ = prepared_->head();
+  end_head();
+  if (!head_only_) body_out_ = prepared_->body();
+  send_answer();
 }
 
 void Connection::on_answer(Answer answer) {
   if (state_ != State::kHandling) return;
   keep_alive_ = keep_alive_ && !answer.close && !core_->stopping && !peer_gone_;
+  prepared_ = std::move(answer.prepared);
+  if (prepared_) answer.source.reset();
   // An HTTP/1.0 client knows the end of a stream by the end of the connection.
   if (answer.source && old_protocol_) keep_alive_ = false;
-  head_out_ = head_of(answer, answer.source && !old_protocol_);
+  make_head(answer, answer.source && !old_protocol_);
   if (answer.source && !head_only_) return begin_stream(std::move(answer.source));
+  if (prepared_ && !head_only_) body_out_ = prepared_->body();
+  if (!prepared_ && !head_only_ && has_body(answer.status)) {
+    out_ = std::move(answer.body);
+    body_out_ = out_;
+  }
+  send_answer();
+}
+
+void Connection::send_answer() {
   state_ = State::kAnswering;
-  if (!head_only_ && has_body(answer.status)) out_ = std::move(answer.body);
+  disarm();
+  ErrorCode error;
+  std::size_t sent = socket_->write_now(head_out_, body_out_, error);
+  core_->bytes_sent += sent;
+  if (error) return close();
+  const std::size_t of_head = std::min(sent, head_out_.size());
+  if (sent == head_out_.size() + body_out_.size()) {
+    end_write();
+    return finish_exchange();
+  }
+  head_out_.erase(0, of_head);
+  body_out_.remove_prefix(sent - of_head);
   write([this] { finish_exchange(); });
 }
 
@@ -368,6 +427,7 @@ void Connection::write_pulled() {
   }
   if (current_.next == BodySource::Next::kEnd && !old_protocol_) out_ += "0\r\n\r\n";
   if (head_out_.empty() && out_.empty()) return pump();
+  body_out_ = out_;
   write([this] { pump(); });
   // While this is on its way, the next piece is made.
   if (current_.next == BodySource::Next::kMore && !pulling_) pull();
@@ -379,28 +439,34 @@ void Connection::write(std::function<void()> then) {
 }
 
 void Connection::write_slice(std::size_t offset, std::function<void()> then) {
-  const std::size_t size = std::min(kSlice, out_.size() - offset);
+  const std::size_t size = std::min(kSlice, body_out_.size() - offset);
   std::vector<boost::asio::const_buffer> pieces;
   if (offset == 0 && !head_out_.empty()) pieces.emplace_back(boost::asio::buffer(head_out_));
-  if (size > 0) pieces.emplace_back(out_.data() + offset, size);
+  if (size > 0) pieces.emplace_back(body_out_.data() + offset, size);
   arm(core_->options.write_timeout);
   socket_->write(pieces, [self = shared_from_this(), end = offset + size, then = std::move(then)](
                              const ErrorCode& error, std::size_t sent) mutable {
     self->core_->bytes_sent += sent;
     if (self->state_ == State::kClosed) return;
     if (error) return self->close();
-    if (end < self->out_.size()) return self->write_slice(end, std::move(then));
+    if (end < self->body_out_.size()) return self->write_slice(end, std::move(then));
     self->disarm();
     self->writing_ = false;
-    self->head_out_.clear();
-    // A large body is given back at once, a small buffer serves again.
-    if (self->out_.capacity() > kSlice) {
-      self->out_ = {};
-    } else {
-      self->out_.clear();
-    }
+    self->end_write();
     then();
   });
+}
+
+void Connection::end_write() {
+  head_out_.clear();
+  body_out_ = {};
+  prepared_.reset();
+  // A large body is given back at once, a small buffer serves again.
+  if (out_.capacity() > kSmallBuffer) {
+    out_ = {};
+  } else {
+    out_.clear();
+  }
 }
 
 void Connection::finish_exchange() {
@@ -426,19 +492,25 @@ void Connection::linger() {
 // ---- deadlines
 
 void Connection::arm(base::Duration limit) {
-  disarm();
-  if (limit == base::Duration::max()) return;
-  timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-      std::max(limit, base::Duration::zero())));
-  timer_.async_wait([weak = weak_from_this(), turn = timer_turn_](const ErrorCode& error) {
-    const auto self = weak.lock();
-    if (!error && self && self->timer_turn_ == turn) self->on_deadline();
-  });
+  if (limit == base::Duration::max()) return disarm();
+  deadline_ = std::chrono::steady_clock::now() +
+              std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                  std::max(limit, base::Duration::zero()));
+  if (deadline_ < timer_at_) wait_for_deadline();
 }
 
-void Connection::disarm() {
-  ++timer_turn_;
-  timer_.cancel();
+void Connection::wait_for_deadline() {
+  timer_at_ = deadline_;
+  timer_.expires_at(timer_at_);
+  timer_.async_wait([weak = weak_from_this()](const ErrorCode& error) {
+    const auto self = weak.lock();
+    if (error || !self || self->state_ == State::kClosed) return;
+    self->timer_at_ = kNever;
+    if (self->deadline_ == kNever) return;
+    if (std::chrono::steady_clock::now() < self->deadline_) return self->wait_for_deadline();
+    self->deadline_ = kNever;
+    self->on_deadline();
+  });
 }
 
 void Connection::on_deadline() {

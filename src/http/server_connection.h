@@ -2,18 +2,21 @@
 // room.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
+#include <vector>
 
+#include "http/quick_request.h"
 #include "http/request_reader.h"
 #include "http/server.h"
 #include "http/server_socket.h"
@@ -40,10 +43,18 @@ struct ServerCore {
   std::mutex mutex;
   bool ended = false;  ///< guarded by `mutex`
 
+  /// "Date: ...", with its line end. I/O thread only.
+  const std::string& date_line();
+
   // I/O thread only:
   bool stopping = false;
   std::unordered_set<Connection*> open;
-  std::function<void()> on_closed;  ///< after a connection left `open`
+  Connection* first_idle = nullptr;  ///< idle for the longest time
+  Connection* last_idle = nullptr;
+  std::function<void()> on_change;  ///< a connection has closed or become idle
+  QuickRequest quick_request;
+  std::time_t date_of = 0;
+  std::string date_text;
 
   std::atomic<std::uint64_t> connections = 0;
   std::atomic<std::uint64_t> accepted = 0;
@@ -65,6 +76,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void close();
   /// The server is stopping: ends at once what waits, and everything else behind its answer.
   void wind_up();
+  /// A request is under way, its head at least.
+  [[nodiscard]] bool busy() const;
 
   /// Any thread: the answer to request number `turn`; only the first counts.
   void answer(std::uint64_t turn, Answer answer);
@@ -80,41 +93,64 @@ class Connection : public std::enable_shared_from_this<Connection> {
   };
 
   void keep_reading();
+  void resize_buffer(std::size_t got);
   void on_read(const boost::system::error_code& error, std::size_t size);
+  /// Handles what was read; called again meanwhile it goes on behind the present request.
   void parse();
+  void parse_next();
+  /// Answers a plain request by the quick handler; false: it is not one, or has no such answer.
+  bool answer_quickly();
   void go_on_reading();
+  void enter_idle();
+  void leave_idle();
   void dispatch();
   void refuse();
   void handle(std::uint64_t turn, const std::shared_ptr<const ServerRequest>& request);
 
   void on_answer(Answer answer);
-  [[nodiscard]] std::string head_of(const Answer& answer, bool chunked) const;
+  void on_prepared(std::shared_ptr<const PreparedAnswer> prepared);
+  void make_head(const Answer& answer, bool chunked);
+  void end_head();
+  /// Sends `head_out_` and `body_out_`, at once what goes at once.
+  void send_answer();
+  void end_write();
   void begin_stream(std::shared_ptr<BodySource> source);
   void pull();
   void pump();
   void write_pulled();
-  /// Writes `head_out_` and `out_` slice by slice, then calls `then`.
+  /// Writes `head_out_` and `body_out_` slice by slice, then calls `then`.
   void write(std::function<void()> then);
   void write_slice(std::size_t offset, std::function<void()> then);
   void finish_exchange();
   void linger();
 
   void arm(base::Duration limit);
-  void disarm();
+  void disarm() { deadline_ = kNever; }
+  void wait_for_deadline();
   void on_deadline();
 
   std::shared_ptr<ServerCore> core_;
   std::unique_ptr<Socket> socket_;
+  // Most deadlines are replaced long before they come: the timer is moved only to an earlier time,
+  // and looks at the deadline when it fires.
+  using Time = boost::asio::steady_timer::time_point;
+  static constexpr Time kNever = Time::max();
   boost::asio::steady_timer timer_;
-  std::uint64_t timer_turn_ = 0;
+  Time deadline_ = kNever;
+  Time timer_at_ = kNever;  ///< when the timer fires
   std::string peer_;
   std::string client_name_;
 
   State state_ = State::kHandshake;
   RequestReader reader_;
   RequestReader::State armed_for_ = RequestReader::State::kFailed;
-  std::array<char, 8192> buffer_{};
+  std::vector<char> buffer_;
   std::string in_;
+  bool parsing_ = false;
+  bool parse_again_ = false;
+  Connection* idle_before_ = nullptr;
+  Connection* idle_behind_ = nullptr;
+  bool idle_ = false;
   bool reading_ = false;
   bool peer_gone_ = false;
   bool continue_sent_ = false;
@@ -126,6 +162,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::string head_out_;
   std::string out_;
+  std::shared_ptr<const PreparedAnswer> prepared_;
+  std::string_view body_out_;  ///< of `out_` or `prepared_`
   bool writing_ = false;
 
   std::shared_ptr<BodySource> source_;

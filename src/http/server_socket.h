@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -22,6 +23,9 @@ class Socket {
   virtual void handshake(Done done) = 0;
   virtual void read_some(boost::asio::mutable_buffer into, Done done) = 0;
   virtual void write(const std::vector<boost::asio::const_buffer>& pieces, Done done) = 0;
+  /// Of two pieces as much as goes without waiting; how many bytes. Not while a write is under way.
+  virtual std::size_t write_now(std::string_view first, std::string_view second,
+                                boost::system::error_code& error) = 0;
   /// Says that nothing more will be sent.
   virtual void finish_sending(Done done) = 0;
   virtual void close() = 0;
