@@ -212,6 +212,7 @@ Change Draft::change_of(Family family, const std::string& id, const Touched& one
 }
 
 Outcome<std::vector<Change>> Draft::finish() {
+  FLEET_TRY(check_texts());
   FLEET_TRY(check_deleted());
   FLEET_TRY(check_dependencies());
   FLEET_TRY(check_sizes());

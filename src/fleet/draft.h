@@ -88,6 +88,7 @@ class Draft {
   Outcome<> set(Family family, const std::string& id, std::optional<base::json::Value> after);
   Outcome<> check_references(const base::json::Value& before, const base::json::Value& after) const;
   Outcome<> check_name(const std::string& id, const base::json::Value& after) const;
+  Outcome<> check_texts() const;
   Outcome<> check_deleted() const;
   Outcome<> check_dependencies();
   void check_assigned(const base::json::Value& cluster);

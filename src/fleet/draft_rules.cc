@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
 #include "base/json/write.h"
 #include "base/strings.h"
@@ -53,7 +55,54 @@ bool looks_secret(std::string_view key) {
   return false;
 }
 
+/// The operator keeps inputs as YAML, which has no DEL, no C1 controls, no U+FFFE and U+FFFF: with
+/// one of them a whole poll fails. (U+0085 it has, and takes it for the end of a line.)
+bool fits_status(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x7f') return false;
+    if (text[i] == '\xc2' && i + 1 < text.size() &&
+        static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+      return false;
+    }
+    const std::string_view three = text.substr(i, 3);
+    if (three == "\xef\xbf\xbe" || three == "\xef\xbf\xbf") return false;
+  }
+  return true;
+}
+
+/// Path of the first text or key that does not.
+std::optional<std::string> unfit(const Value& value) {
+  if (value.is_string() && !fits_status(value.as_string())) return std::string();
+  if (value.is_array()) {
+    for (std::size_t i = 0; i < value.as_array().size(); ++i) {
+      const auto below = unfit(value.as_array()[i]);
+      if (below) return fmt::format("[{}]{}", i, *below);
+    }
+  } else if (value.is_object()) {
+    for (const auto& [key, one] : value.as_object()) {
+      if (!fits_status(key)) return std::string(" (a key)");
+      const auto below = unfit(one);
+      if (below) return fmt::format(".{}{}", key, *below);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Outcome<> Draft::check_texts() const {
+  for (const Family family : kAllFamilies) {
+    for (const auto& [id, one] : touched(family)) {
+      if (!one.after) continue;
+      const auto place = unfit(*one.after);
+      if (!place || (one.before != nullptr && unfit(one.before->data))) continue;
+      return bad_shape(
+          fmt::format("{} {}{}: has a control character, and Flux would refuse the poll",
+                      noun_of(family), id, *place));
+    }
+  }
+  return {};
+}
 
 Outcome<> Draft::check_deleted() const {
   std::array<std::map<std::string_view, std::vector<std::string_view>>, kFamilies> guarded;

@@ -229,6 +229,24 @@ TEST_F(DraftTest, AnAnswerThatFluxWouldNotTakeIsRefused) {
   })) << "another cluster";
 }
 
+TEST_F(DraftTest, TextsThatFluxCannotKeepAreRefused) {
+  const auto annotated = [&](const std::string& key, const std::string& text) {
+    return said(write([&](Draft& draft) {
+      return draft.update(Family::kNamespace, "n",
+                          parse(R"({"annotations":{")" + key + R"(":")" + text + "\"}}"));
+    }));
+  };
+  for (const char* bad :
+       {R"(\u007f)", R"(a\u0080)", R"(\u0085b)", R"(\u009f)", R"(\ufffe)", R"(\uffff)"}) {
+    EXPECT_THAT(annotated("x", bad), HasSubstr("422 namespace n.annotations.x: ")) << bad;
+    EXPECT_THAT(annotated(bad, "x"), HasSubstr("422 namespace n.annotations (a key): ")) << bad;
+  }
+  for (const char* good :
+       {R"(\u0001\n\r\t)", R"(\u00a0\u2028)", R"(\ufffd\ufeff)", R"(\ud83f\udffe)"}) {
+    EXPECT_EQ(annotated("x", good), "200") << good;
+  }
+}
+
 TEST_F(DraftTest, ManyInputsAreTold) {
   const auto done = write([](Draft& draft) -> Outcome<> {
     std::string references;

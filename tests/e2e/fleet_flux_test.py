@@ -228,6 +228,9 @@ class Forms(Scenario):
         [namespace] = [found["metadata"] for name, found in one.rendered().items() if name.startswith("Namespace/awk-ward-")]
         self.assertEqual(namespace["annotations"], {"a": AWKWARD, "kollect.dev/refused": "bad, bad key, b c"})
         self.assertEqual({key: value for key, value in namespace["labels"].items() if "/" not in key}, {"good": "1"})
+        # With these a poll would fail as a whole.
+        for text in ("\x7f", "\x80", "\x9f", "\ufffe", "\uffff"):
+            self.write("PUT", "/namespaces/Awk%20Ward", {"annotations": {"a": text}}, status=422)
 
 
 class Access(Scenario):
