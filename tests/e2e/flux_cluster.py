@@ -106,20 +106,20 @@ class Cluster:
         conditions = {name: [c for c in one.get("status", {}).get("conditions", ()) if c["type"] == "Ready"] for name, one in self.of(kind).items()}
         return {name: (found[0]["status"], found[0]["message"]) if found else (None, None) for name, found in conditions.items()}
 
-    def ask(self, kind):
-        """Every object of a kind begins its next turn now."""
+    def ask(self, kind, names=NAMES):
+        """Objects of a kind begin their next turn now."""
         turn = str(next(turns))
-        for name in NAMES:
+        for name in names:
             kube("PATCH", f"{CONTROLLED.format(self.name, kind)}/{name}", {"metadata": {"annotations": {"reconcile.fluxcd.io/requestedAt": turn}}})
         return turn
 
-    def hurry(self, kind):
-        """The same, and ends it."""
-        turn = self.ask(kind)
+    def hurry(self, kind, names=NAMES):
+        """The same, and end it."""
+        turn = self.ask(kind, names)
 
         def done():
             found = self.of(kind)
-            return all(found[name].get("status", {}).get("lastHandledReconcileAt") == turn and self.rests(found[name]) for name in NAMES)
+            return all(found[name].get("status", {}).get("lastHandledReconcileAt") == turn and self.rests(found[name]) for name in names)
         op.until(f"{kind} of {self.name} had their turn", done)
 
     @staticmethod
@@ -127,10 +127,10 @@ class Cluster:
         conditions = {c["type"]: c["status"] for c in one["status"].get("conditions", ())}
         return conditions.get("Ready") in ("True", "False") and "Reconciling" not in conditions
 
-    def settle(self):
+    def settle(self, names=NAMES):
         """Asks the API and renders, once more than before."""
-        self.hurry(PROVIDERS)
-        self.hurry(SETS)
+        self.hurry(PROVIDERS, names)
+        self.hurry(SETS, names)
 
     def rendered(self):
         """'Kind/name' to the object, for everything that the sets made here."""
