@@ -160,6 +160,17 @@ http::Answer Api::serve(Call& call) {
   return crud(call);
 }
 
+/// Null: the query asks for nothing else than the whole.
+Outcome<ReadyPtr> Api::part_of_fleet(const Call& call) const {
+  FLEET_ASSIGN(ListQuery query, call.list_query());
+  if (auto environment = call.parameter("environment")) {
+    query.equal["environment"] = *std::move(environment);
+  }
+  const bool whole = query.equal.empty() && !query.shard && query.after.empty() &&
+                     query.offset == 0 && !query.limit;
+  return whole ? ReadyPtr() : fleet_.clusters(query);
+}
+
 http::Answer Api::flux(Call& call) {
   std::optional<Route> route;
   std::string dns;
@@ -182,8 +193,17 @@ http::Answer Api::flux(Call& call) {
     if (!trimmed) return refused(trimmed.error());
     if (*trimmed) route = Route::kTrimmedComponents;
   }
-  const auto ready = fleet_.answer(*route, dns);
-  if (!ready) return refused(ready.error());
+  auto ready = fleet_.answer(*route, dns);
+  if (*route == Route::kClusters && !call.request.query.empty()) {
+    auto part = part_of_fleet(call);
+    if (!part) return refused(part.error());
+    if (*part) ready = *std::move(part);
+  }
+  if (!ready) {
+    if (ready.error().status == 404) polls_.see_unknown(dns, fleet_.now());
+    return refused(ready.error());
+  }
+  if ((*ready)->dead) polls_.see_deleted(dns, fleet_.now());
   const bool unchanged = call.knows((*ready)->etag);
   http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
   answer.headers.emplace_back("ETag", (*ready)->etag);
@@ -242,6 +262,7 @@ std::span<const Api::Row> Api::rows() {
       {"POST", "/rollouts/{id}/undo", &Api::undo},
       {"GET", "/tombstones", &Api::tombstones},
       {"DELETE", "/tombstones/{id}", &Api::drop_tombstone},
+      {"GET", "/unknown_polls", &Api::unknown_polls},
       {"GET", "/audit", &Api::audit},
   };
   return kRows;

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "fleet/fleet.h"
 #include "fleet/meter.h"
+#include "fleet/polls.h"
 #include "fleet/tokens.h"
 #include "http/server.h"
 
@@ -69,6 +70,7 @@ class Api {
   http::Answer admit(Call& call);
   http::Answer serve(Call& call);
   http::Answer flux(Call& call);
+  Outcome<ReadyPtr> part_of_fleet(const Call& call) const;
   http::Answer crud(Call& call);
   // In api_records.cc:
   Outcome<http::Answer> list(const Call& call);
@@ -78,6 +80,7 @@ class Api {
   Outcome<http::Answer> remove(const Call& call);
   Outcome<http::Answer> tombstones(const Call& call);
   Outcome<http::Answer> drop_tombstone(const Call& call);
+  Outcome<http::Answer> unknown_polls(const Call& call);
   Outcome<http::Answer> audit(const Call& call);
   // In api_parts.cc:
   Outcome<http::Answer> show_reference(const Call& call);
@@ -106,6 +109,7 @@ class Api {
   const base::Logger* log_;
   ApiWatch watch_;
   std::atomic<std::uint64_t> requests_ = 0;
+  Polls polls_;
   std::atomic<bool> leaving_ = false;
 };
 

@@ -93,6 +93,26 @@ Outcome<std::optional<std::uint64_t>> Call::number(const std::string& name) cons
   return std::optional(value);
 }
 
+Outcome<ListQuery> Call::list_query() const {
+  ListQuery query;
+  FLEET_ASSIGN(const auto offset, number("offset"));
+  FLEET_ASSIGN(query.limit, number("limit"));
+  query.offset = offset.value_or(0);
+  query.after = parameter("cursor").value_or("");
+  if (const auto shard = parameter("shard")) {
+    ListQuery::Shard wanted;
+    const char* end = shard->data() + shard->size();
+    const auto index = std::from_chars(shard->data(), end, wanted.index);
+    const bool slash = index.ec == std::errc() && index.ptr != end && *index.ptr == '/';
+    const auto of = slash ? std::from_chars(index.ptr + 1, end, wanted.of) : index;
+    if (!slash || of.ec != std::errc() || of.ptr != end || wanted.index >= wanted.of) {
+      return bad_request("shard: must be I/N with I from 0 to N-1");
+    }
+    query.shard = wanted;
+  }
+  return query;
+}
+
 Outcome<Value> Call::body(std::size_t most_bytes) const {
   if (!is_json(request.header("content-type").value_or(""))) {
     return problem(415, "validation_error", "Content-Type must be application/json");

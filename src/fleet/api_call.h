@@ -45,6 +45,8 @@ struct Call {
   [[nodiscard]] std::optional<std::string> parameter(const std::string& name) const;
   /// A parameter that must be a number, and there once at most.
   [[nodiscard]] Outcome<std::optional<std::uint64_t>> number(const std::string& name) const;
+  /// `limit`, `offset`, `cursor`, `shard`.
+  [[nodiscard]] Outcome<ListQuery> list_query() const;
   /// `?name=true`
   [[nodiscard]] bool flag(const std::string& name) const { return parameter(name) == "true"; }
   /// The JSON of the body; 413 past `most_bytes`.

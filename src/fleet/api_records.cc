@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/json/write.h"
 #include "fleet/api.h"
 #include "fleet/api_call.h"
@@ -13,6 +14,21 @@ using base::json::Array;
 using base::json::Object;
 using base::json::Value;
 
+namespace {
+
+/// Where the next page of a list is (RFC 8288): the same query behind the last record.
+std::string next_page(const Call& call, const std::string& last) {
+  std::string query;
+  for (const auto& [name, value] : call.request.parameters()) {
+    if (name == "cursor" || name == "offset") continue;
+    query += base::percent_encode(name) + "=" + base::percent_encode(value) + "&";
+  }
+  return fmt::format("<{}?{}cursor={}>; rel=\"next\"", call.request.path, query,
+                     base::percent_encode(last));
+}
+
+}  // namespace
+
 Outcome<http::Answer> Api::create(const Call& call) {
   FLEET_ASSIGN(const Value body, call.body());
   FLEET_ASSIGN(const Kept kept, fleet_.create_record(call.family, body, call.actor));
@@ -21,10 +37,7 @@ Outcome<http::Answer> Api::create(const Call& call) {
 }
 
 Outcome<http::Answer> Api::list(const Call& call) {
-  ListQuery query;
-  FLEET_ASSIGN(const auto offset, call.number("offset"));
-  FLEET_ASSIGN(query.limit, call.number("limit"));
-  query.offset = offset.value_or(0);
+  FLEET_ASSIGN(ListQuery query, call.list_query());
   const auto filter = [&](const char* key) {
     if (auto wanted = call.parameter(key)) query.equal[key] = *std::move(wanted);
   };
@@ -33,12 +46,15 @@ Outcome<http::Answer> Api::list(const Call& call) {
     filter("environment");
   }
   if (call.family == Family::kComponent) filter("component_version");
+  const Page page = fleet_.list(call.family, query);
   std::string out = "[";
-  for (const Value& record : fleet_.list(call.family, query)) {
+  for (const Value& record : page.records) {
     if (out.size() > 1) out += ',';
     base::json::append_compact(out, record);
   }
-  return http::Answer::json(200, out + "]");
+  http::Answer answer = http::Answer::json(200, out + "]");
+  if (page.next) answer.headers.emplace_back("Link", next_page(call, *page.next));
+  return answer;
 }
 
 Outcome<http::Answer> Api::show(const Call& call) {
@@ -65,15 +81,47 @@ Outcome<http::Answer> Api::remove(const Call& call) {
   return shown_json(shown(call.family, kept.record.data));
 }
 
+namespace {
+
+/// With what its cluster has heard of its end. Polls from before it belong to another death.
+Value with_polls(const Tombstone& tombstone, Polls::Seen seen) {
+  if (seen.last < tombstone.at) seen = {};
+  Value out = to_value(tombstone);
+  out.as_object().set("polls", seen.count);
+  out.as_object().set("last_poll",
+                      seen.count > 0 ? Value(base::format_rfc3339_seconds(seen.last)) : Value());
+  return out;
+}
+
+}  // namespace
+
 Outcome<http::Answer> Api::tombstones(const Call&) {
   Array list;
-  for (const Tombstone& tombstone : fleet_.tombstones()) list.push_back(to_value(tombstone));
+  for (const Tombstone& tombstone : fleet_.tombstones()) {
+    list.push_back(with_polls(tombstone, polls_.of_deleted(tombstone.dns)));
+  }
   return shown_json(Value(std::move(list)));
+}
+
+Outcome<http::Answer> Api::unknown_polls(const Call&) {
+  Array list;
+  for (const auto& [name, seen] : polls_.unknown()) {
+    Object one;
+    one.set("cluster_dns", name);
+    one.set("polls", seen.count);
+    one.set("first_poll", base::format_rfc3339_seconds(seen.first));
+    one.set("last_poll", base::format_rfc3339_seconds(seen.last));
+    list.emplace_back(std::move(one));
+  }
+  Object out;
+  out.set("unknown", std::move(list));
+  out.set("other_polls", polls_.uncounted());
+  return shown_json(Value(std::move(out)));
 }
 
 Outcome<http::Answer> Api::drop_tombstone(const Call& call) {
   FLEET_ASSIGN(const Tombstone dropped, fleet_.drop_tombstone(call.id, call.actor));
-  return shown_json(to_value(dropped));
+  return shown_json(with_polls(dropped, polls_.of_deleted(dropped.dns)));
 }
 
 Outcome<http::Answer> Api::audit(const Call& call) {

@@ -29,8 +29,9 @@ std::string dns_of(const Value& cluster) {
   return std::string(cluster.text("cluster_dns"));
 }
 
-ReadyPtr ready(std::string body) {
+ReadyPtr ready(std::string body, bool dead = false) {
   auto made = std::make_shared<Ready>();
+  made->dead = dead;
   made->etag = fmt::format("\"{:016x}\"", base::xxh64(body));
   made->body = std::move(body);
   return made;
@@ -186,7 +187,7 @@ Outcome<ReadyPtr> Fleet::answer(Route route, const std::string& dns) const {
       }
       if (name != by_dns_.end()) cluster = &of(Family::kCluster).at(name->second).data;
     }
-    made = ready(assemble(route, cluster));
+    made = ready(assemble(route, cluster), route != Route::kClusters && cluster == nullptr);
   }
   const std::unique_lock lock(mutex_);
   if (changes == changes_) known.emplace(key, made);
@@ -200,23 +201,44 @@ Outcome<Record> Fleet::get(Family family, const std::string& id) const {
   return found->second;
 }
 
-std::vector<Value> Fleet::list(Family family, const ListQuery& query) const {
-  const std::shared_lock lock(mutex_);
-  std::vector<Value> out;
+std::optional<std::string> Fleet::walk(Family family, const ListQuery& query,
+                                       const std::function<void(const Value&)>& use) const {
   std::uint64_t skip = query.offset;
-  for (const auto& [id, record] : of(family)) {
-    if (query.limit && out.size() >= *query.limit) break;
+  std::uint64_t left = query.limit.value_or(UINT64_MAX);
+  std::optional<std::string> last;
+  const Records& records = of(family);
+  for (auto at = records.upper_bound(query.after); at != records.end(); ++at) {
+    const auto& [id, record] = *at;
+    if (query.shard && base::xxh64(id) % query.shard->of != query.shard->index) continue;
     const bool fits = std::ranges::all_of(query.equal, [&](const auto& wanted) {
       return record.data.text(wanted.first) == wanted.second;
     });
     if (!fits) continue;
+    if (left == 0) return last;
     if (skip > 0) {
       --skip;
-    } else {
-      out.push_back(shown(family, record.data));
+      continue;
     }
+    use(record.data);
+    last = id;
+    --left;
   }
-  return out;
+  return std::nullopt;
+}
+
+Page Fleet::list(Family family, const ListQuery& query) const {
+  const std::shared_lock lock(mutex_);
+  Page page;
+  page.next = walk(family, query,
+                   [&](const Value& record) { page.records.push_back(shown(family, record)); });
+  return page;
+}
+
+ReadyPtr Fleet::clusters(const ListQuery& query) const {
+  const std::shared_lock lock(mutex_);
+  std::string out = R"({"inputs":[)";
+  walk(Family::kCluster, query, [&](const Value& record) { append_cluster_input(out, record); });
+  return ready(out + "]}");
 }
 
 std::vector<Tombstone> Fleet::tombstones() const {

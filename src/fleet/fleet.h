@@ -37,7 +37,8 @@ inline constexpr std::size_t kRoutes = 5;
 /// Bytes of an answer. Immutable, shared.
 struct Ready {
   std::string body;
-  std::string etag;  ///< with its quotes; of the body
+  std::string etag;   ///< with its quotes; of the body
+  bool dead = false;  ///< of a cluster that was deleted
 };
 using ReadyPtr = std::shared_ptr<const Ready>;
 
@@ -151,8 +152,20 @@ class Keeper {
 /// Filters of a list; an absent one takes everything.
 struct ListQuery {
   std::map<std::string, std::string> equal;  ///< member: text
+  /// Only every `of`th record, by a hash of its id: 0 <= index < of.
+  struct Shard {
+    std::uint64_t index = 0;
+    std::uint64_t of = 1;
+  };
+  std::optional<Shard> shard = {};
+  std::string after = {};  ///< only ids behind this one
   std::uint64_t offset = 0;
   std::optional<std::uint64_t> limit = {};
+};
+
+struct Page {
+  std::vector<base::json::Value> records;
+  std::optional<std::string> next;  ///< there are more: `after` of the next page
 };
 
 class Draft;
@@ -205,7 +218,9 @@ class Fleet {
 
   Outcome<Record> get(Family family, const std::string& id) const;
   /// Sorted by id.
-  [[nodiscard]] std::vector<base::json::Value> list(Family family, const ListQuery& query) const;
+  [[nodiscard]] Page list(Family family, const ListQuery& query) const;
+  /// The answer to a poll for a part of all clusters.
+  [[nodiscard]] ReadyPtr clusters(const ListQuery& query) const;
   [[nodiscard]] std::vector<Tombstone> tombstones() const;
   [[nodiscard]] std::size_t count(Family family) const;
   [[nodiscard]] base::WallTime now() const { return clock_.now(); }
@@ -241,6 +256,9 @@ class Fleet {
     return records_[static_cast<std::size_t>(family)];
   }
   [[nodiscard]] std::string assemble(Route route, const base::json::Value* cluster) const;
+  /// Under the lock. As Page::next.
+  std::optional<std::string> walk(Family family, const ListQuery& query,
+                                  const std::function<void(const base::json::Value&)>& use) const;
   Outcome<> commit(Turn& turn, std::vector<Change> changes);
   void apply(Change change);
   void stumble(const base::Error& error);

@@ -365,6 +365,61 @@ class RolloutsInMemory(Rollouts):
     STORE = "memory"
 
 
+class Lists(Running):
+    def pages(self, path):
+        ids = []
+        while path:
+            status, headers, text = self.server.ask("GET", path, headers=READ)
+            self.assertEqual(status, 200, text)
+            ids.append([one["id"] for one in json.loads(text)])
+            link = headers.get("link", "")
+            self.assertTrue(not link or link.endswith('>; rel="next"'), link)
+            path = link[1:link.index(">")] if link else None
+        return ids
+
+    def test_pages_by_cursor(self):
+        self.ok("POST", "/batch", {"operations": [{"op": "create", "family": "namespaces", "records": [{"id": one} for one in ("a/b", "a&c", "ä", "z")]}]})
+        self.assertEqual(self.pages("/namespaces?limit=3"), [["a&c", "a/b", "bare"], ["labels-only", "payments", "z"], ["ä"]])
+        self.assertEqual(self.pages("/namespaces?limit=7"), [["a&c", "a/b", "bare", "labels-only", "payments", "z", "ä"]])
+        self.assertEqual(self.pages("/clusters?environment=dev&limit=1"), [["cork-dev"]])
+        self.assertEqual(self.pages("/clusters?cursor=cork-dev&offset=1"), [["oslo-prod"]])
+
+    def test_parts_of_the_fleet_list(self):
+        def ids(query):
+            status, body = self.server.read("/api/v2/flux/clusters" + query)
+            self.assertEqual(status, 200, body)
+            return [one["id"] for one in body["inputs"]]
+        everybody = ["bonn-uat", "cork-dev", "lyon-qa", "oslo-prod"]
+        self.assertEqual(ids("?unknown=1"), everybody)
+        self.assertEqual(ids("?environment=dev"), ["cork-dev"])
+        self.assertEqual(ids("?limit=2&offset=1"), ["cork-dev", "lyon-qa"])
+        self.assertEqual(ids("?cursor=cork-dev"), ["lyon-qa", "oslo-prod"])
+        self.assertEqual(sorted(ids("?shard=0/3") + ids("?shard=1/3") + ids("?shard=2/3")), everybody)
+        for wrong in ("shard=3/3", "shard=1", "shard=1/", "shard=/3", "shard=1/3x", "limit=-1"):
+            self.assertEqual(self.server.read("/api/v2/flux/clusters?" + wrong)[0], 400, wrong)
+
+
+class Polled(Running):
+    def test_whether_a_deleted_cluster_has_heard(self):
+        self.ok("DELETE", "/clusters/cork-dev")
+        told = self.server.read("/tombstones")[1]
+        self.assertEqual([(one["cluster_dns"], one["polls"], one["last_poll"]) for one in told], [("cork-dev.harbour.test", 0, None)])
+        self.inputs("cork-dev.harbour.test")
+        self.inputs("cork-dev.harbour.test", "namespaces")
+        self.inputs("oslo-prod.harbour.test")
+        one = self.server.read("/tombstones")[1][0]
+        self.assertEqual(one["polls"], 2)
+        self.assertRegex(one["last_poll"], r"^20\d\d-")
+
+    def test_names_that_nobody_registered(self):
+        self.assertEqual(self.server.read("/unknown_polls"), (200, {"unknown": [], "other_polls": 0}))
+        for name in ("tpyo.test", "tpyo.test", "x" * 254):
+            self.assertEqual(self.server.read(f"/api/v2/flux/clusters/{name}/namespaces")[0], 404)
+        told = self.server.read("/unknown_polls")[1]
+        self.assertEqual([(one["cluster_dns"], one["polls"]) for one in told["unknown"]], [("tpyo.test", 2)])
+        self.assertEqual(told["other_polls"], 1)
+
+
 class Restoring(Running):
     def test_an_earlier_version(self):
         first = self.server.read("/clusters/oslo-prod")[1]
