@@ -19,6 +19,9 @@ using base::json::Value;
 
 namespace {
 
+/// Without a word from the store for this long answers may be old.
+constexpr auto kQuiet = std::chrono::seconds(3);
+
 Family definitions_of(Route route) {
   if (route == Route::kNamespaces) return Family::kNamespace;
   if (route == Route::kRoleBindings) return Family::kRoleBinding;
@@ -119,6 +122,7 @@ void Fleet::stumble(const base::Error& error) {
 base::Result<> Fleet::follow() {
   if (keeper_ == nullptr) return {};
   const std::lock_guard turn(turns_);
+  followed_ = true;
   auto news = keeper_->look();
   auto taken = news ? take(*std::move(news)) : base::Result<>(news.error());
   if (!taken) stumble(taken.error());
@@ -126,8 +130,12 @@ base::Result<> Fleet::follow() {
 }
 
 std::optional<base::Error> Fleet::trouble() const {
-  const std::shared_lock lock(mutex_);
-  return trouble_;
+  {
+    const std::shared_lock lock(mutex_);
+    if (trouble_) return trouble_;
+  }
+  if (!followed_ || contact_age() <= kQuiet) return std::nullopt;
+  return base::retryable("the store has not answered yet");
 }
 
 base::Duration Fleet::contact_age() const {

@@ -210,7 +210,7 @@ class Fleet {
   /// Takes over what other processes wrote. Error: the store does not answer; what is known stays
   /// and is served. To be called again and again.
   base::Result<> follow();
-  /// Why the last look at the store failed; none: it did not.
+  /// Why the last look at the store failed, or that one takes long; none: what is served is fresh.
   [[nodiscard]] std::optional<base::Error> trouble() const;
   /// Time since the store last answered.
   [[nodiscard]] base::Duration contact_age() const;
@@ -278,6 +278,7 @@ class Fleet {
   std::uint64_t changes_ = 0;
   std::optional<base::Error> trouble_;
   std::atomic<base::SteadyTime> contact_;  ///< when the store last answered
+  std::atomic<bool> followed_ = false;     ///< the store is looked at again and again
   mutable std::array<std::unordered_map<std::string, ReadyPtr>, kRoutes> answers_;
 };
 

@@ -186,6 +186,18 @@ TEST_F(FleetTest, WhatTheStoreRefusesHasNotHappened) {
   EXPECT_FALSE(fleet_->trouble().has_value());
 }
 
+TEST_F(FleetTest, AStoreThatFallsSilentIsTold) {
+  clock_.advance(std::chrono::hours(1));
+  EXPECT_FALSE(fleet_->trouble().has_value()) << "nobody follows it";
+  ASSERT_TRUE(fleet_->follow());
+  clock_.advance(std::chrono::seconds(2));
+  EXPECT_FALSE(fleet_->trouble().has_value());
+  clock_.advance(std::chrono::seconds(2));
+  EXPECT_TRUE(fleet_->trouble().has_value());
+  ASSERT_TRUE(fleet_->follow());
+  EXPECT_FALSE(fleet_->trouble().has_value());
+}
+
 TEST_F(FleetTest, NewsOfOtherProcesses) {
   Value moved = fleet_->get(Family::kCluster, "b")->data;
   moved.as_object().set("cluster_dns", "b2.test");

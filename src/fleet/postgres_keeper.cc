@@ -70,6 +70,8 @@ base::Result<> PostgresKeeper::connect() {
                   {"keepalives_count", "3"}};
   KL_ASSIGN(auto connection, pgsql::connect(limit(kConnecting), dsn));
   connection.set_where("the fleet");
+  // Statements are short; a server that hangs must not hold anybody.
+  connection.set_cancels(false);
   session_.emplace(std::move(connection));
   // Servers that do not listen say so; then every look asks.
   listening_ = options_.listen && run("listening to", "LISTEN kollect_fleet").has_value();

@@ -147,6 +147,7 @@ int Connection::server_version() const {
 /// Tells the server to stop; its answer would come too late for anybody.
 void Connection::give_up() {
   alive_ = false;
+  if (!cancels_) return;
   const std::unique_ptr<PGcancel, decltype(&PQfreeCancel)> cancel(PQgetCancel(handle_.get()),
                                                                   &PQfreeCancel);
   std::array<char, 256> message{};

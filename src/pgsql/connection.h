@@ -76,6 +76,9 @@ class Connection {
 
   [[nodiscard]] bool alive() const { return alive_; }
   [[nodiscard]] int server_version() const;
+  /// False: a statement that is given up is not cancelled but left to the server's own limits.
+  /// Asking it to cancel waits for it without a limit of our own (libpq).
+  void set_cancels(bool cancels) { cancels_ = cancels; }
   /// Table that errors name.
   void set_where(std::string where) { where_ = std::move(where); }
 
@@ -96,6 +99,7 @@ class Connection {
   std::string where_;
   std::string copying_;
   bool in_copy_ = false;
+  bool cancels_ = true;
 };
 
 /// A name in double quotes, quotes in it doubled.

@@ -1,0 +1,57 @@
+"""A PostgreSQL for tests of `kollect fleet serve`."""
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import harness
+
+SCRIPT = harness.ROOT / "scripts/servers/postgres.sh"
+
+
+class Postgres:
+    """A server of one's own; every folder has a schema in it."""
+
+    def __init__(self, name):
+        self.name = f"{name}-{os.getpid()}"
+        self.values = {}
+        self.start()
+
+    def script(self, command, **env):
+        return subprocess.run([str(SCRIPT), command, self.name], env={**os.environ, "OWNER_PID": str(os.getpid()), **env}, check=True,
+                              capture_output=True, text=True).stdout
+
+    def start(self):
+        for name, value in re.findall(r"(\w+)=(\S+)", self.script("start")):
+            self.values[name] = value
+
+    def sql(self, text, schema="public"):
+        """Rows as lists of texts."""
+        env = {**harness.environment(), **self.values, "PGOPTIONS": f"-csearch_path={schema}"}
+        out = subprocess.run([self.values["PG_BIN"] + "/psql", "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", text], env=env, check=True,
+                             capture_output=True, text=True).stdout
+        return [line.split("|") for line in out.splitlines()]
+
+    def schema(self, folder):
+        name = "s" + hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+        self.sql(f"CREATE SCHEMA IF NOT EXISTS {name}")
+        return name
+
+    @contextlib.contextmanager
+    def frozen(self):
+        """All its processes stand still."""
+        main = int((pathlib.Path(self.values["PG_SOCKETS"]).parent / "server.pid").read_text())
+        children = subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=True).stdout.split()
+        for pid in (main, *map(int, children)):
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for pid in (main, *map(int, children)):
+                os.kill(pid, signal.SIGCONT)
+
+    def url(self, folder, user="test"):
+        return f"postgres://{user}:secret@127.0.0.1:{self.values['PGPORT']}/test?options=-csearch_path%3D{self.schema(folder)}"
