@@ -106,7 +106,9 @@ class ManyProcesses(fleet_test.OnEveryStore):
             self.assertEqual(sorted(told), [200, 409, 409, 409])
         self.assertEqual(first.write("DELETE", "/clusters/lyon-qa")[0], 200)
         self.wait_until_equal((second, reader), "/api/v2/flux/clusters/lyon-qa.harbour.test/platform-components", {"inputs": []})
-        self.assertEqual(second.read("/tombstones"), first.read("/tombstones"), "who deleted it is known too")
+        told = [[(one["cluster_dns"], one["deleted_by"], one["deleted_at"]) for one in process.read("/tombstones")[1]] for process in (first, second)]
+        self.assertEqual(told[0], told[1], "who deleted it is known to both")
+        self.assertEqual([one[:2] for one in told[0]], [("lyon-qa.harbour.test", "writer")])
 
     def test_nothing_acknowledged_is_lost_whatever_dies(self):
         processes = Processes(self.folder)
