@@ -44,9 +44,9 @@ unit: all ## the tests that need no server
 cel-diff: build ## random expressions (CEL_EXPRESSIONS, CEL_SEED) against the evaluator of the language's authors
 	@scripts/conformance.sh diff build/release -n $(CEL_EXPRESSIONS) -seed $(CEL_SEED)
 
-servers: ## kube-apiserver, etcd and Flux Operator for tests, built once into a cache outside the tree
+servers: ## kube-apiserver, etcd, Flux Operator and helm for tests, built once into a cache outside the tree
 	@scripts/install-deps.sh test
-	@scripts/servers/build.sh etcd kube-apiserver kubectl flux-operator
+	@scripts/servers/build.sh etcd kube-apiserver kubectl flux-operator helm
 
 bench: all servers ## benchmarks of the rooms, and collect against a raw list on a real kube-apiserver
 	@scripts/bench/run.sh build/release $(BENCH_OBJECTS)

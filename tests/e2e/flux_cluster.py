@@ -5,9 +5,12 @@ import itertools
 import json
 import os
 import ssl
+import subprocess
 import tempfile
 import urllib.error
 import urllib.request
+
+import yaml
 
 import harness
 import operator_test as op
@@ -48,6 +51,16 @@ def kube(method, path, body=None):
                 raise
             return None
     return op.until(f"{method} {path}", ask)
+
+
+def helm(*args):
+    """The finished process."""
+    env = {"PATH": op.KUBE["PATH"].strip('"').replace("$PATH", os.environ["PATH"]), "HOME": harness.HOME.name}
+    return subprocess.run(["helm", *args], env=env, capture_output=True, text=True, check=False)
+
+
+def objects(text):
+    return {(one["kind"], one["metadata"]["name"]): one for one in yaml.safe_load_all(text) if one}
 
 
 def render(folder):
