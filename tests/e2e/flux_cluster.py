@@ -1,14 +1,14 @@
 """Clusters that ask the fleet API with the real Flux Operator. All share one kube-apiserver: each has a namespace of its own, where
 the manifests of deploy/fleet stand and what they render appears."""
 import functools
+import http.client
 import itertools
 import json
 import os
 import ssl
 import subprocess
 import tempfile
-import urllib.error
-import urllib.request
+import urllib.parse
 
 import yaml
 
@@ -33,24 +33,38 @@ def start():
 
 
 def stop():
+    connection().close()
     op.server("flux-operator.sh", "stop")
     op.server("kube.sh", "stop")
 
 
-def kube(method, path, body=None):
-    request = urllib.request.Request(f"{op.KUBE['KUBE_SERVER']}/{path}", method=method, data=None if body is None else json.dumps(body).encode(),
-                                     headers={"Authorization": f"Bearer {op.KUBE['KUBE_TOKEN']}", "Content-Type": "application/merge-patch+json"})
-    context = ssl.create_default_context(cafile=op.KUBE["KUBE_CA"])
+@functools.cache
+def connection():
+    address = urllib.parse.urlsplit(op.KUBE["KUBE_SERVER"])
+    return http.client.HTTPSConnection(address.hostname, address.port, timeout=60, context=ssl.create_default_context(cafile=op.KUBE["KUBE_CA"]))
+
+
+def kube(method, path, body=None, patch="merge-patch+json"):
+    headers = {"Authorization": f"Bearer {op.KUBE['KUBE_TOKEN']}", "Content-Type": f"application/{patch}"}
 
     def ask():
-        try:
-            with urllib.request.urlopen(request, context=context, timeout=30) as answer:
-                return json.load(answer)
-        except urllib.error.HTTPError as problem:
-            if problem.code != 429:  # the first list of a new kind comes too early
-                raise
+        connection().request(method, f"/{path}", None if body is None else json.dumps(body), headers)
+        answer = connection().getresponse()
+        text = answer.read()
+        if answer.status == 429:  # the first list of a new kind comes too early
             return None
+        assert answer.status in (200, 201), (method, path, answer.status, text)
+        return json.loads(text)
     return op.until(f"{method} {path}", ask)
+
+
+def apply(text):
+    """Server-side; for the kinds that a cluster begins with."""
+    plural = {"Namespace": "api/v1/namespaces", "Secret": "api/v1/namespaces/{}/secrets", "ConfigMap": "api/v1/namespaces/{}/configmaps",
+              "ResourceSetInputProvider": CONTROLLED.format("{}", PROVIDERS), "ResourceSet": CONTROLLED.format("{}", SETS)}
+    for one in yaml.safe_load_all(text):
+        place = plural[one["kind"]].format(one["metadata"].get("namespace"))
+        kube("PATCH", f"{place}/{one['metadata']['name']}?fieldManager=test&force=true", one, "apply-patch+yaml")
 
 
 def helm(*args):
@@ -93,7 +107,7 @@ data: {CLUSTER_NAME: THE-NAME, CLUSTER_DNS: the-cluster.test, INTERNAL_API_URL: 
 
 
 def token_secret(name, token):
-    return f"apiVersion: v1\nkind: Secret\nmetadata: {{name: internal-api-token, namespace: {name}}}\nstringData: {{token: {token}}}\n---\n"
+    return f"apiVersion: v1\nkind: Secret\nmetadata: {{name: internal-api-token, namespace: {name}}}\nstringData: {{token: {token}}}\n"
 
 
 class Cluster:
@@ -103,11 +117,11 @@ class Cluster:
         text = manifests(form)
         for word, value in (("the-cluster", name), ("THE-NAME", name), ("THE-URL", url), ("THE-INTERVAL", every), ("THE-TIMEOUT", timeout)):
             text = text.replace(word, value)
-        text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n" + token_secret(name, "read-token") + text
-        op.kubectl("apply", "--server-side", "-f", "-", stdin=text)
+        text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n" + token_secret(name, "read-token") + "---\n" + text
+        apply(text)
 
     def authenticate(self, token):
-        op.kubectl("apply", "--server-side", "-f", "-", stdin=token_secret(self.name, token))
+        apply(token_secret(self.name, token))
 
     def of(self, kind):
         """The providers or sets by name."""
