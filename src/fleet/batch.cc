@@ -83,6 +83,10 @@ class Operation {
   Outcome<bool> flag(std::string_view name) const;
   Outcome<std::vector<std::string>> targets(Family family) const;
   Outcome<Draft::Version> if_match() const;
+  Outcome<> check(Family family, const std::string& id, Draft::Version version) const {
+    FLEET_TRY(draft_.get(family, id));
+    return draft_.check_version(family, id, version);
+  }
   Outcome<> each_target(Family family, const std::function<Outcome<>(const std::string& id)>& act);
   Outcome<> make(bool known_too);
   Outcome<> change(bool merges);
@@ -151,9 +155,12 @@ Outcome<std::vector<std::string>> Operation::targets(Family family) const {
 
 Outcome<> Operation::each_target(Family family,
                                  const std::function<Outcome<>(const std::string& id)>& act) {
+  FLEET_ASSIGN(const auto version, if_match());
   FLEET_ASSIGN(const auto ids, targets(family));
   for (const std::string& id : ids) {
-    if (auto done = act(id); !done) {
+    auto done = version ? check(family, id, version) : Outcome<>();
+    if (done) done = act(id);
+    if (!done) {
       Problem problem = done.error();
       if (problem.message.find(id) == std::string::npos) {
         problem.message = fmt::format("{} {}: {}", noun_of(family), id, problem.message);
@@ -201,10 +208,9 @@ Outcome<> Operation::change(bool merges) {
   FLEET_TRY(only_members(
       said_, {"op", "family", "id", "ids", "selector", "allow_empty", "record", "if_match"}));
   FLEET_ASSIGN(const Family family, this->family());
-  FLEET_ASSIGN(const auto version, if_match());
   return each_target(family, [&](const std::string& id) {
-    return merges ? draft_.merge(family, id, member("record"), version)
-                  : draft_.update(family, id, member("record"), version);
+    return merges ? draft_.merge(family, id, member("record"))
+                  : draft_.update(family, id, member("record"));
   });
 }
 
@@ -212,10 +218,9 @@ Outcome<> Operation::remove() {
   FLEET_TRY(only_members(
       said_, {"op", "family", "id", "ids", "selector", "allow_empty", "force", "if_match"}));
   FLEET_ASSIGN(const Family family, this->family());
-  FLEET_ASSIGN(const auto version, if_match());
   FLEET_ASSIGN(const bool force, flag("force"));
-  return each_target(
-      family, [&](const std::string& id) { return draft_.remove(family, id, force, version); });
+  return each_target(family,
+                     [&](const std::string& id) { return draft_.remove(family, id, force); });
 }
 
 /// "component", "namespace", "rolebinding": the member that names a definition.
@@ -226,7 +231,7 @@ std::string_view definition_member(Family definitions) {
 
 Outcome<> Operation::assign(Family definitions, bool must_be_there) {
   const std::string_view name = definition_member(definitions);
-  FLEET_TRY(only_members(said_, {"op", "id", "ids", "selector", "allow_empty", name}));
+  FLEET_TRY(only_members(said_, {"op", "id", "ids", "selector", "allow_empty", "if_match", name}));
   const Value& said = member(name);
   Value reference = Object{};
   if (said.is_object()) reference = said;
@@ -246,7 +251,7 @@ Outcome<> Operation::assign(Family definitions, bool must_be_there) {
 
 Outcome<> Operation::unassign(Family definitions) {
   const std::string_view name = definition_member(definitions);
-  FLEET_TRY(only_members(said_, {"op", "id", "ids", "selector", "allow_empty", name}));
+  FLEET_TRY(only_members(said_, {"op", "id", "ids", "selector", "allow_empty", "if_match", name}));
   if (!member(name).is_string()) return bad_shape(fmt::format("{}: must be an id", name));
   const std::string& id = member(name).as_string();
   return each_target(Family::kCluster, [&](const std::string& cluster) -> Outcome<> {
@@ -260,8 +265,8 @@ Outcome<> Operation::unassign(Family definitions) {
 }
 
 Outcome<> Operation::patches(bool merges) {
-  FLEET_TRY(
-      only_members(said_, {"op", "id", "ids", "selector", "allow_empty", "component", "patches"}));
+  FLEET_TRY(only_members(
+      said_, {"op", "id", "ids", "selector", "allow_empty", "if_match", "component", "patches"}));
   if (!member("component").is_string()) return bad_shape("component: must be an id");
   const std::string& component = member("component").as_string();
   return each_target(Family::kCluster, [&](const std::string& cluster) {

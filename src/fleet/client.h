@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/context.h"
 #include "base/json/value.h"
@@ -22,10 +23,11 @@ struct ClientOptions {
   base::Secret write_token;
 };
 
-/// An answer of success: its JSON, and the ETag.
+/// An answer of success: its JSON, the ETag, the texts of its warnings.
 struct Told {
   base::json::Value value;
   std::string etag;
+  std::vector<std::string> warnings = {};
 };
 
 /// Thread-safe. Errors carry the server's own words; their reason is its code ("not_found",
@@ -40,10 +42,12 @@ class FleetClient {
                           const std::optional<base::json::Value>& body = {},
                           const std::string& if_match = {});
 
-  /// Reads a record, lets `edit` make a PUT body of it, writes it if it has not changed meanwhile,
-  /// else begins anew. The record afterwards.
-  base::Result<base::json::Value> edit(
+  /// Reads a record, lets `edit` make a PATCH body of it, writes it if it has not changed
+  /// meanwhile, else begins anew; with `if_match` (an ETag) only if the record still has that one.
+  /// The record afterwards.
+  base::Result<Told> edit(
       const base::Context& context, Family family, const std::string& id,
+      const std::string& if_match,
       const std::function<base::Result<base::json::Value>(const base::json::Value& record)>& edit);
 
   /// "/clusters/a%2Fb"

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/memory_stream.h"
 #include "kube/kubeconfig.h"
 #include "pipeline/commands.h"
@@ -75,23 +77,54 @@ std::vector<std::string> values_of(const Invocation& invocation,
   return {};
 }
 
-/// Flags as the command's own help names them.
-std::vector<std::string> flags_of(const Invocation& invocation, const std::string& name) {
+/// The words below a heading like "Subcommands:", one a line.
+void add_subcommands(std::vector<std::string>& found, const std::string& help) {
+  const std::size_t heading = help.find("\nSubcommands:\n");
+  if (heading == std::string::npos) return;
+  std::size_t at = help.find('\n', heading + 1) + 1;
+  while (at < help.size() && help.compare(at, 2, "  ") == 0) {
+    const std::size_t begin = help.find_first_not_of(' ', at);
+    const std::size_t end = help.find_first_of(" \n", begin);
+    // Lines that are set far in go on with what is said about the word above.
+    if (begin == at + 2) found.push_back(help.substr(begin, end - begin));
+    at = help.find('\n', at);
+    if (at == std::string::npos) return;
+    ++at;
+  }
+}
+
+/// Subcommands and flags as the help of the command, and of its subcommands among `words`, names
+/// them.
+std::vector<std::string> flags_of(const Invocation& invocation,
+                                  const std::vector<std::string>& words) {
   for (const Command& command : *invocation.commands) {
-    if (command.name != name || command.summary.empty()) continue;
-    const base::MemoryStream memory;
-    if (memory.file() == nullptr) return {};
-    Invocation quiet = invocation;
-    quiet.out = memory.file();
-    (void)command.run(quiet, {"--help"});
-    const std::string help = memory.text();
-    std::vector<std::string> flags;
+    if (command.name != words.front() || command.summary.empty()) continue;
+    std::vector<std::string> path;
+    std::string help;
+    for (std::size_t next = 1;; ++next) {
+      const base::MemoryStream memory;
+      if (memory.file() == nullptr) return {};
+      Invocation quiet = invocation;
+      quiet.out = memory.file();
+      std::vector<std::string> asked = path;
+      asked.emplace_back("--help");
+      (void)command.run(quiet, asked);
+      help = memory.text();
+      // The last word is still being typed.
+      if (next + 1 >= words.size()) break;
+      std::vector<std::string> known;
+      add_subcommands(known, help);
+      if (std::ranges::find(known, words[next]) == known.end()) break;
+      path.push_back(words[next]);
+    }
+    std::vector<std::string> found;
+    add_subcommands(found, help);
     for (std::size_t at = help.find("--"); at != std::string::npos; at = help.find("--", at + 2)) {
       const std::size_t end = help.find_first_not_of("abcdefghijklmnopqrstuvwxyz-", at);
       const bool starts_word = at == 0 || help[at - 1] == ' ' || help[at - 1] == ',';
-      if (starts_word && end > at + 2) flags.push_back(help.substr(at, end - at));
+      if (starts_word && end > at + 2) found.push_back(help.substr(at, end - at));
     }
-    return flags;
+    return found;
   }
   return {};
 }
@@ -139,7 +172,7 @@ int run_complete_words(const Invocation& invocation, const std::vector<std::stri
     found.emplace_back("help");
   } else {
     found = values_of(invocation, words, words[index - 2], words[index - 1]);
-    if (found.empty()) found = flags_of(invocation, words.front());
+    if (found.empty()) found = flags_of(invocation, words);
   }
   for (const std::string& word : found) fmt::print(invocation.out, "{}\n", word);
   return kExitOk;

@@ -396,7 +396,7 @@ class Client(harness.Case):
         return ended
 
     def told(self, *args):
-        return json.loads(self.fleet(*args).stdout)
+        return json.loads(self.fleet(*args, "-o", "json").stdout)
 
     def test_records(self):
         self.assertEqual([one["id"] for one in self.told("cluster", "list", "--filter", "environment=dev")], ["cork-dev"])
@@ -428,10 +428,13 @@ clusters:
 namespaces:
   - {id: new, labels: {a: b}}
 """)
-        self.assertEqual(self.fleet("apply", "-f", file).stdout.splitlines(), ["created namespace new", "created cluster rome-qa", "unchanged: 0"])
-        self.assertEqual(self.fleet("apply", "-f", file).stdout.splitlines(), ["unchanged: 2"])
+        told = self.fleet("apply", "-f", file).stdout.splitlines()
+        self.assertEqual(told[:4], ["created namespace new", "created cluster rome-qa", "created 2, changed 0, deleted 0, unchanged 0",
+                                    "clusters that get another answer: 1 (qa 1)"])
+        self.assertEqual(self.fleet("apply", "-f", file).stdout.splitlines(), ["created 0, changed 0, deleted 0, unchanged 2",
+                                                                              "clusters that get another answer: 0"])
         self.assertEqual([one["id"] for one in self.told("poll-namespaces", "rome.test")["inputs"]], ["new"])
-        self.assertEqual(len(self.told("audit")["entries"]), 2)
+        self.assertEqual([one["family"] for one in self.told("audit")["entries"]], ["rollouts", "clusters", "namespaces"])
 
     def test_the_walk_through_and_wrong_usage(self):
         self.fleet("demo", "add-namespace", "cork-dev", "walk", "--label", "a=b")
