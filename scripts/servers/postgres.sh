@@ -3,9 +3,10 @@
 #   eval "$(postgres.sh start [NAME])"   exports PGHOST PGPORT PGUSER PGPASSWORD PGDATABASE DATABASE_URL PG_CA PG_SOCKETS
 #                                        PG_BIN (folder of psql)
 #   postgres.sh kill NAME                kill -9 of the main process; returns when all its processes are gone
+#   postgres.sh promote NAME             a standby becomes a primary
 #   postgres.sh stop|env [NAME]
 # User test / secret owns everything. start after kill or stop (KEEP=1) goes on with the same data and port.
-# Environment: OWNER_PID (stop when that process ends), KEEP=1 (stop keeps the data), PORT (instead of a free one).
+# Environment: STANDBY_OF=NAME2 (a new instance is a hot standby of that one), OWNER_PID (stop when that process ends), KEEP=1 (stop keeps the data), PORT (instead of a free one).
 set -euo pipefail
 SELF=$(readlink -f "$0")
 . "$(dirname "$SELF")/lib.sh"
@@ -50,6 +51,15 @@ CONF
   echo "${PORT:-$(free_ports 1)}" >"$D/port"
 }
 
+# A copy that goes on following; configuration and certificates are those of the other one.
+make_standby() {
+  mkdir -p "$D/sockets"
+  if [ "$(id -u)" = 0 ]; then chown -R postgres "$D"; fi
+  PGPASSWORD=secret as_server "$PG_BIN/pg_basebackup" -h 127.0.0.1 -p "$(cat "$STATE/postgres-$STANDBY_OF/port")" -U test -D "$D/data" \
+    -R -X stream -c fast --no-sync 2>"$D/basebackup.log" || { tail -n 5 "$D/basebackup.log" >&2; die "pg_basebackup failed"; }
+  echo "${PORT:-$(free_ports 1)}" >"$D/port"
+}
+
 ask() { PGPASSWORD=secret "$PG_BIN/psql" -h 127.0.0.1 -p "$PORT" -U test -d postgres -XAtqc "$1"; }
 
 start_server() {
@@ -81,7 +91,9 @@ case $COMMAND in
     began=$(now_ms)
     mkdir -p "$D"
     chmod 755 "$STATE"
-    [ -f "$D/port" ] || make_instance
+    if [ ! -f "$D/port" ]; then
+      if [ -n "${STANDBY_OF:-}" ]; then make_standby; else make_instance; fi
+    fi
     load_port
     start_server
     stop_with_owner "$SELF" "$NAME"
@@ -90,11 +102,15 @@ case $COMMAND in
     ;;
   env) print_env ;;
   kill) kill_server ;;
+  promote)
+    load_port
+    ask 'SELECT pg_promote()' >/dev/null
+    ;;
   stop)
     # A fast shutdown: sessions are ended, nothing waits for them.
     [ ! -f "$D/server.pid" ] || kill -INT "$(cat "$D/server.pid")" 2>/dev/null || true
     stop_pid "$D/server.pid"
     [ "${KEEP:-0}" = 1 ] || rm -rf "$D"
     ;;
-  *) die "usage: postgres.sh start|kill|stop|env [NAME]" ;;
+  *) die "usage: postgres.sh start|kill|promote|stop|env [NAME]" ;;
 esac

@@ -122,7 +122,8 @@ class PostgresCommit : public ::testing::Test {
     keeper_ =
         PostgresKeeper::open({.dsn = base::Secret("postgres://test:secret@127.0.0.1:" +
                                                   std::to_string(between_->port) + "/" + database_ +
-                                                  "?sslmode=disable&gssencmode=disable")},
+                                                  "?sslmode=disable&gssencmode=disable"),
+                              .longest_silence = std::chrono::seconds(1)},
                              clock_)
             .value();
   }

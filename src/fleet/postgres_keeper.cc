@@ -18,20 +18,19 @@ using std::chrono::seconds;
 constexpr auto kConnecting = seconds(3);
 constexpr auto kAnswering = seconds(10);
 /// To find out what became of a commit: longer than the server lets a dead session keep the turn.
-constexpr auto kSettling = seconds(15);
+constexpr auto kSettling = seconds(20);
 constexpr base::Duration kFirstPause = milliseconds(100);
 constexpr base::Duration kLongestPause = seconds(1);
 /// Notifications get lost where a pool sits between.
 constexpr auto kUnasked = milliseconds(300);
 
-/// A session whose process is gone without a word loses its turn after five seconds. Local settings
-/// of the transaction, because a pool may give every transaction another session. An operator's
-/// stronger synchronous_commit stays; "off" would lose what was acknowledged.
+/// Local settings of the transaction, because a pool may give every transaction another session. An
+/// operator's stronger synchronous_commit stays; "off" would lose what was acknowledged.
 constexpr const char* kTakeTurn = R"sql(
 BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE;
-SET LOCAL lock_timeout = '5s';
+SET LOCAL lock_timeout = '9s';
 SET LOCAL statement_timeout = '15s';
-SET LOCAL idle_in_transaction_session_timeout = '5s';
+SET LOCAL idle_in_transaction_session_timeout = {};
 SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
 SELECT value, turn FROM fleet_meta WHERE key = 'version' FOR UPDATE)sql";
 
@@ -120,7 +119,7 @@ void PostgresKeeper::end_transaction() {
 }
 
 base::Result<PostgresKeeper::Place> PostgresKeeper::take_turn() {
-  auto row = run("taking a turn at", kTakeTurn);
+  auto row = run("taking a turn at", fmt::format(kTakeTurn, options_.longest_silence.count()));
   if (row && row->rows() != 1) row = base::terminal("postgres: fleet_meta has no row \"version\"");
   if (!row) {
     // The server only reads: the next session may lead to the one that writes.

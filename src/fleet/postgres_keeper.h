@@ -23,6 +23,8 @@ namespace kollect::fleet {
 struct PostgresOptions {
   base::Secret dsn;    ///< URL or key=value pairs, all parameters of libpq
   bool listen = true;  ///< false: as with servers that know no LISTEN; every look asks
+  /// How long a session keeps the turn whose process is gone without a word.
+  std::chrono::milliseconds longest_silence = std::chrono::seconds(8);
 };
 
 /// One session, made anew when it is lost: at once, then after growing pauses, in which calls fail

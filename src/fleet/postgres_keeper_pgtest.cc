@@ -91,6 +91,22 @@ TEST_F(PostgresKeeperTest, AStoreIsSeededOnceAndAnEmptiedOneIsNotNew) {
   EXPECT_EQ(third->load(nullptr)->records[2].size(), 0U);
 }
 
+TEST_F(PostgresKeeperTest, ManyMayBeginAtOnce) {
+  std::vector<std::size_t> found(6);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      threads.emplace_back([&, i] {
+        const auto keeper = world_.connect();
+        const bool fresh = keeper->is_new().value();
+        if (fresh) keeper->seed(seed_of("of-" + std::to_string(i))).value();
+        found[i] = keeper->load(nullptr)->records[2].size();
+      });
+    }
+  }
+  EXPECT_THAT(found, ::testing::Each(1U));
+}
+
 TEST_F(PostgresKeeperTest, AReaderNeedsNoMoreThanSelect) {
   const auto writer = world_.connect();
   ASSERT_TRUE(writer->seed(seed_of("a")));

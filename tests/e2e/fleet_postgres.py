@@ -15,17 +15,17 @@ SCRIPT = harness.ROOT / "scripts/servers/postgres.sh"
 class Postgres:
     """A server of one's own; every folder has a schema in it."""
 
-    def __init__(self, name):
+    def __init__(self, name, **settings):
         self.name = f"{name}-{os.getpid()}"
         self.values = {}
-        self.start()
+        self.start(**settings)
 
     def script(self, command, **env):
         return subprocess.run([str(SCRIPT), command, self.name], env={**os.environ, "OWNER_PID": str(os.getpid()), **env}, check=True,
                               capture_output=True, text=True).stdout
 
-    def start(self):
-        for name, value in re.findall(r"(\w+)=(\S+)", self.script("start")):
+    def start(self, **settings):
+        for name, value in re.findall(r"(\w+)=(\S+)", self.script("start", **settings)):
             self.values[name] = value
 
     def sql(self, text, schema="public"):

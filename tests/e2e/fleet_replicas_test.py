@@ -156,6 +156,45 @@ class ManyProcesses(fleet_test.OnEveryStore):
         self.assertEqual(lists[0], lists[1])
         self.check_trail(last, rounds, len(writers))
 
+    def test_a_standby_takes_over(self):
+        primary = Postgres("primary")
+        self.addCleanup(primary.script, "stop")
+        standby = Postgres("standby", STANDBY_OF=primary.name)
+        self.addCleanup(standby.script, "stop")
+        primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'")
+        primary.sql("SELECT pg_reload_conf()")
+        ports = [one.values["PGPORT"] for one in (primary, standby)]
+        either = f"postgres://test:secret@127.0.0.1:{ports[0]},127.0.0.1:{ports[1]}/test?target_session_attrs=read-write"
+        writer = fleet_test.Server(self.folder, "postgres", "harbour.json", DATABASE_URL=either)
+        self.addCleanup(writer.stop)
+        reader = fleet_test.Server(self.folder, "postgres", "harbour.json", API_MODE="read-only",
+                                   DATABASE_URL=f"postgres://test:secret@127.0.0.1:{ports[1]}/test")
+        self.addCleanup(reader.stop)
+
+        def add(number):
+            """The write's status, 0 without an answer."""
+            names = [{"id": f"n{i}"} for i in range(number + 1)]
+            made = writer.write("POST", "/namespaces", {"id": f"n{number}"})[0]
+            return writer.write("PUT", "/clusters/cork-dev", {"namespaces": names})[0] if made in (200, 409) else made
+
+        for number in range(10):
+            self.assertEqual(add(number), 200)
+        polled = writer.read(self.POLL + "namespaces")[1]
+        self.wait_until_equal([reader], self.POLL + "namespaces", polled)
+        primary.script("kill")
+        self.assertEqual(add(10), 500, "nobody may be written to")
+        self.assertEqual(reader.read(self.POLL + "namespaces"), (200, polled))
+        standby.script("promote")
+        began = time.monotonic()
+        while (status := add(10)) != 200:
+            self.assertEqual(status, 500)
+            self.assertLess(time.monotonic() - began, 60)
+        polled = writer.read(self.POLL + "namespaces")[1]
+        self.assertEqual(len(polled["inputs"]), 11)
+        self.wait_until_equal([reader], self.POLL + "namespaces", polled)
+        entries = writer.read("/audit")[1]["entries"][::-1]
+        self.assertEqual([one["seq"] for one in entries], list(range(1, 23)), "everything that was acknowledged, once")
+
     def check_trail(self, process, rounds, writers):
         """Every change is in it once, in its order, without gaps."""
         entries = process.read("/audit?limit=10000")[1]["entries"][::-1]
