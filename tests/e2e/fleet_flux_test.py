@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The fleet API and its consumer: the real Flux Operator asks `kollect fleet serve`, renders the sets of deploy/fleet on a real
 kube-apiserver, and what it makes is looked at."""
+import json
 import pathlib
 import socket
+import ssl
 import tempfile
 
 import flux_cluster
 import harness
 import operator_test as op
 from fleet_test import Server
+from fleet_tls_test import Authority, TlsServer
 from flux_cluster import NAMES, PROVIDERS, SETS, Cluster
 
 TEMPORARY = tempfile.TemporaryDirectory(prefix="kollect-e2e-flux-")
@@ -352,6 +355,28 @@ class Outage(Frozen):
         self.addCleanup(self.server.stop)
         self.untouched_but(one, {"OCIRepository/charts-certs"}, lambda: self.change(one, platform_components=[{"id": "certs", "oci_tag": "v2"}]))
         self.all_ready(one)
+
+class Secured(Scenario):
+    def test_tls_both_ways_and_a_token_of_one_cluster(self):
+        authority = Authority(self.folder, "authority")
+        for path, name in zip(authority.issue("server"), ("tls.pem", "tls.key")):
+            path.rename(self.folder / name)
+        certificate, key = authority.issue("client")
+        context = ssl.create_default_context(cafile=authority.certificate)
+        context.load_cert_chain(certificate, key)
+        made = json.loads(self.ends(harness.run("fleet", "token", "new", "oslo", "--role", "reader", "--cluster-dns", "oslo-prod.harbour.test"), 0).stdout)
+        tokens = harness.write(self.folder / "tokens.yaml", json.dumps({"tokens": [made["entry"]]}))
+        server = TlsServer(self.folder, authority, context, TLS_CLIENT_CA_FILE=str(authority.certificate), TOKENS_FILE=str(tokens))
+        self.addCleanup(server.stop)
+        pair = {"ca.crt": authority.certificate, "tls.crt": certificate, "tls.key": key}
+        one = Cluster("oslo", f"https://127.0.0.1:{server.port}", dns="oslo-prod.harbour.test", component="private-ca", secrets={
+            "internal-api-token": {"username": "oslo", "password": made["token"]},
+            "internal-api-ca": {name: path.read_text(encoding="utf-8") for name, path in pair.items()}})
+        self.renders(one, {"HelmRelease/platform-certs", "HelmRelease/platform-edge-proxy", "HelmRelease/platform-dash", "OCIRepository/charts-certs",
+                           "OCIRepository/charts-edge-proxy", "HelmRepository/charts-dash", "ConfigMap/values-edge-proxy-oslo-prod",
+                           "Namespace/payments", "Namespace/bare", "ClusterRoleBinding/ops-admin", "ClusterRoleBinding/ci-view"})
+        self.assertEqual(one.specs()["HelmRelease/platform-edge-proxy"]["dependsOn"], [{"name": "platform-certs"}])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -83,14 +83,14 @@ def render(folder):
 
 
 @functools.cache
-def manifests(form):
+def manifests(form, component="plain-http"):
     """The manifests of a cluster, which are the same for all but for the words THE-..."""
     with tempfile.TemporaryDirectory(prefix="kollect-e2e-overlay-") as folder:
         base = os.path.relpath(DEPLOY / "cluster", os.path.realpath(folder))
         harness.write(f"{folder}/kustomization.yaml", f"""\
 namespace: the-cluster
 resources: [identity.yaml, {base}/{form}]
-components: [{base}/identity, {base}/plain-http]
+components: [{base}/identity, {base}/{component}]
 patches:
   - target: {{kind: ResourceSetInputProvider}}
     patch: |
@@ -106,22 +106,24 @@ data: {CLUSTER_NAME: THE-NAME, CLUSTER_DNS: the-cluster.test, INTERNAL_API_URL: 
         return render(folder)
 
 
-def token_secret(name, token):
-    return f"apiVersion: v1\nkind: Secret\nmetadata: {{name: internal-api-token, namespace: {name}}}\nstringData: {{token: {token}}}\n"
-
-
 class Cluster:
-    def __init__(self, name, url, form="helm", every=SLOW, timeout="2m"):
-        """A namespace is the cluster, its DNS name is the name and ".test"; `form` is a folder of deploy/fleet/cluster."""
-        self.name, self.dns = name, f"{name}.test"
-        text = manifests(form)
-        for word, value in (("the-cluster", name), ("THE-NAME", name), ("THE-URL", url), ("THE-INTERVAL", every), ("THE-TIMEOUT", timeout)):
+    def __init__(self, name, url, form="helm", dns=None, every=SLOW, timeout="2m", component="plain-http", secrets=None):
+        """A namespace is the cluster; `form` and `component` are folders of deploy/fleet/cluster, `secrets` names to what is in them."""
+        self.name, self.dns = name, dns or f"{name}.test"
+        text = manifests(form, component)
+        for word, value in (("the-cluster.test", self.dns), ("the-cluster", name), ("THE-NAME", name), ("THE-URL", url), ("THE-INTERVAL", every),
+                            ("THE-TIMEOUT", timeout)):
             text = text.replace(word, value)
-        text = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n---\n" + token_secret(name, "read-token") + "---\n" + text
+        apply(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}")
+        for secret, content in (secrets or {"internal-api-token": {"token": "read-token"}}).items():
+            self.keep(secret, content)
         apply(text)
 
+    def keep(self, secret, content):
+        apply(json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": secret, "namespace": self.name}, "stringData": content}))
+
     def authenticate(self, token):
-        apply(token_secret(self.name, token))
+        self.keep("internal-api-token", {"token": token})
 
     def of(self, kind):
         """The providers or sets by name."""
