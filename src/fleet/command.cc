@@ -11,6 +11,7 @@
 #include "fleet/client_command.h"
 #include "fleet/front.h"
 #include "fleet/meter.h"
+#include "fleet/open_api.h"
 #include "fleet/store.h"
 #include "fleet/token_command.h"
 #include "metrics/process.h"
@@ -20,11 +21,6 @@ namespace {
 
 /// Between two looks at what other processes wrote.
 constexpr auto kLook = std::chrono::milliseconds(200);
-
-constexpr const char* kOpenApi =
-    "openapi: 3.0.3\n"
-    "info: {title: Fleet API, version: \"2.0\"}\n"
-    "paths: {}\n";
 
 /// The settings of spec fleet-api 8.
 struct Settings {
@@ -58,7 +54,7 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
                 variable(invocation, "DATABASE_URL", "sqlite://data/flux-resourceset.db?mode=rwc"),
                 variable(invocation, "SEED_FILE", "data/seed.json")));
   KL_ASSIGN(settings.front, read_front(invocation, settings.crud));
-  settings.open_api = kOpenApi;
+  settings.open_api = open_api_text();
   if (const auto file = invocation.env.find("OPENAPI_FILE"); file != invocation.env.end()) {
     auto text = base::read_file(file->second);
     if (!text) return text.error().with_prefix("OPENAPI_FILE");
