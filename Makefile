@@ -1,9 +1,10 @@
 # Everything a developer types. Each target installs what it needs first (scripts/install-deps.sh skips what is there).
-# Knobs: JOBS, FUZZ_SECONDS, CHAOS_ROUNDS, BENCH_OBJECTS, CEL_EXPRESSIONS, CEL_SEED, LINT=all, CTEST_ARGS.
+# Knobs: JOBS, FUZZ_SECONDS, CHAOS_ROUNDS, SCHEMA_SECONDS, BENCH_OBJECTS, CEL_EXPRESSIONS, CEL_SEED, LINT=all, CTEST_ARGS.
 SHELL := /bin/bash
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 600
 CHAOS_ROUNDS ?= 60
+SCHEMA_SECONDS ?= 1800
 BENCH_OBJECTS ?= 2000
 CEL_EXPRESSIONS ?= 50000
 CEL_SEED ?= 1
@@ -19,7 +20,7 @@ define build
 endef
 ctest = ctest --output-on-failure --no-tests=error --schedule-random
 
-.PHONY: help build all demo test unit e2e bench chaos fuzz lint format asan tsan cel-diff servers examples clean
+.PHONY: help build all demo test unit e2e bench chaos api-fuzz fuzz lint format asan tsan cel-diff servers examples clean
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
@@ -54,6 +55,10 @@ bench: all servers ## benchmarks of the rooms, and collect against a raw list on
 chaos: all servers ## operator, API server, PostgreSQL and Git killed at random under change (CHAOS_ROUNDS, CHAOS_ARGS=--seed N)
 	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/chaos_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
 	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/storm_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
+
+api-fuzz: build ## a schema fuzzer against the fleet API for SCHEMA_SECONDS (1800)
+	@scripts/install-deps.sh test
+	KOLLECT=build/release/kollect SCHEMA_SECONDS=$(SCHEMA_SECONDS) $(PYTHON) tests/e2e/fleet_schema_test.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
 	@scripts/install-deps.sh dev

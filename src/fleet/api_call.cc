@@ -113,6 +113,13 @@ Outcome<ListQuery> Call::list_query() const {
   return query;
 }
 
+Outcome<bool> Call::flag(const std::string& name) const {
+  const auto text = parameter(name);
+  if (!text || text == "false") return false;
+  if (text == "true") return true;
+  return bad_request(name + ": must be true or false");
+}
+
 Outcome<Value> Call::body(std::size_t most_bytes) const {
   if (!is_json(request.header("content-type").value_or(""))) {
     return problem(415, "validation_error", "Content-Type must be application/json");

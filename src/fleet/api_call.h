@@ -47,8 +47,8 @@ struct Call {
   [[nodiscard]] Outcome<std::optional<std::uint64_t>> number(const std::string& name) const;
   /// `limit`, `offset`, `cursor`, `shard`.
   [[nodiscard]] Outcome<ListQuery> list_query() const;
-  /// `?name=true`
-  [[nodiscard]] bool flag(const std::string& name) const { return parameter(name) == "true"; }
+  /// `?name=true` or `?name=false`; not there: false. 400 for anything else.
+  [[nodiscard]] Outcome<bool> flag(const std::string& name) const;
   /// The JSON of the body; 413 past `most_bytes`.
   [[nodiscard]] Outcome<base::json::Value> body(std::size_t most_bytes = 2U << 20U) const;
   /// If-None-Match: the client has what it asks for.

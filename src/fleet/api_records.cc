@@ -75,8 +75,8 @@ Outcome<http::Answer> Api::update(const Call& call) {
 
 Outcome<http::Answer> Api::remove(const Call& call) {
   FLEET_ASSIGN(const auto expected, call.expected());
-  FLEET_ASSIGN(const Kept kept,
-               fleet_.remove(call.family, call.id, call.flag("force"), expected, call.actor));
+  FLEET_ASSIGN(const bool force, call.flag("force"));
+  FLEET_ASSIGN(const Kept kept, fleet_.remove(call.family, call.id, force, expected, call.actor));
   tell(call, kept.record);
   return shown_json(shown(call.family, kept.record.data));
 }

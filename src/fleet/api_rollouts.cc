@@ -71,7 +71,8 @@ Outcome<http::Answer> Api::rollout(const Call& call) {
 }
 
 Outcome<http::Answer> Api::undo(const Call& call) {
-  FLEET_ASSIGN(const Value told, undo_rollout(fleet_, call.id, call.flag("dry_run"), call.actor));
+  FLEET_ASSIGN(const bool dry_run, call.flag("dry_run"));
+  FLEET_ASSIGN(const Value told, undo_rollout(fleet_, call.id, dry_run, call.actor));
   tell_rollout(call, told);
   return ran(told);
 }

@@ -46,7 +46,7 @@ Value word_type(std::string_view word) {
                       {"maximum", std::int64_t{INT32_MAX}}});
   }
   if (word == "count") {
-    return object_of({{"type", "integer"}, {"format", "int64"}, {"minimum", 0}});
+    return object_of({{"type", "integer"}, {"minimum", 0}});
   }
   if (word == "number") {
     return object_of({{"type", "integer"}, {"format", "int64"}, {"minimum", 1}});
