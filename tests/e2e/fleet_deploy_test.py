@@ -21,6 +21,7 @@ def setUpModule():
 
 
 def tearDownModule():
+    op.server("flux-operator.sh", "stop")
     op.server("kube.sh", "stop")
 
 
