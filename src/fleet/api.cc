@@ -203,7 +203,7 @@ http::Answer Api::flux(Call& call) {
     if (ready.error().status == 404) polls_.see_unknown(dns, fleet_.now());
     return refused(ready.error());
   }
-  if ((*ready)->dead) polls_.see_deleted(dns, fleet_.now());
+  if ((*ready)->dead) polls_.see_dead(dns, fleet_.now());
   const bool unchanged = call.knows((*ready)->etag);
   http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
   answer.headers.emplace_back("ETag", (*ready)->etag);

@@ -46,6 +46,8 @@ class Api {
   };
   /// The routes of API_MODE crud.
   static std::span<const Row> rows();
+  /// Gives odd polls that were seen to the store. To be called now and then, and at the end.
+  base::Result<> keep_polls() { return fleet_.keep_polls(polls_); }
 
   /// What the meter counts, by index.
   static std::vector<Meter::RouteName> route_names();

@@ -84,7 +84,9 @@ Outcome<http::Answer> Api::remove(const Call& call) {
 namespace {
 
 /// With what its cluster has heard of its end. Polls from before it belong to another death.
-Value with_polls(const Tombstone& tombstone, Polls::Seen seen) {
+Value with_polls(const Tombstone& tombstone, const PollNotes& notes) {
+  const auto found = notes.dead.find(tombstone.dns);
+  PollCount seen = found == notes.dead.end() ? PollCount{} : found->second;
   if (seen.last < tombstone.at) seen = {};
   Value out = to_value(tombstone);
   out.as_object().set("polls", seen.count);
@@ -96,16 +98,18 @@ Value with_polls(const Tombstone& tombstone, Polls::Seen seen) {
 }  // namespace
 
 Outcome<http::Answer> Api::tombstones(const Call&) {
+  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
   Array list;
   for (const Tombstone& tombstone : fleet_.tombstones()) {
-    list.push_back(with_polls(tombstone, polls_.of_deleted(tombstone.dns)));
+    list.push_back(with_polls(tombstone, notes));
   }
   return shown_json(Value(std::move(list)));
 }
 
 Outcome<http::Answer> Api::unknown_polls(const Call&) {
+  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
   Array list;
-  for (const auto& [name, seen] : polls_.unknown()) {
+  for (const auto& [name, seen] : notes.unknown) {
     Object one;
     one.set("cluster_dns", name);
     one.set("polls", seen.count);
@@ -115,13 +119,14 @@ Outcome<http::Answer> Api::unknown_polls(const Call&) {
   }
   Object out;
   out.set("unknown", std::move(list));
-  out.set("other_polls", polls_.uncounted());
+  out.set("other_polls", notes.others);
   return shown_json(Value(std::move(out)));
 }
 
 Outcome<http::Answer> Api::drop_tombstone(const Call& call) {
   FLEET_ASSIGN(const Tombstone dropped, fleet_.drop_tombstone(call.id, call.actor));
-  return shown_json(with_polls(dropped, polls_.of_deleted(dropped.dns)));
+  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
+  return shown_json(with_polls(dropped, notes));
 }
 
 Outcome<http::Answer> Api::audit(const Call& call) {

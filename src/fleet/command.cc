@@ -21,6 +21,8 @@ namespace {
 
 /// Between two looks at what other processes wrote.
 constexpr auto kLook = std::chrono::milliseconds(200);
+/// Odd polls are given to the store every ten seconds.
+constexpr std::uint64_t kLooksBetweenPolls = 50;
 
 /// The settings of spec fleet-api 8.
 struct Settings {
@@ -88,7 +90,10 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
                                {"port", std::to_string(front->port())},
                                {"clusters", std::to_string(fleet->count(Family::kCluster))}});
   bool well = true;
+  std::uint64_t looks = 0;
   while (invocation.clock->sleep(kLook, invocation.stop)) {
+    // Refused where the store may only be read: they are then told by this process alone.
+    if (++looks % kLooksBetweenPolls == 0) (void)api.keep_polls();
     const auto followed = fleet->follow();
     if (!followed && well)
       log.error("the store does not answer", {{"error", followed.error().message}});
@@ -96,6 +101,7 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
     well = followed.has_value();
   }
   front->close();
+  (void)api.keep_polls();
   return {};
 }
 

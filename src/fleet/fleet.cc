@@ -344,6 +344,26 @@ Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
   return problem(500, "store_error", "the store does not answer");
 }
 
+Outcome<PollNotes> Fleet::polls(const Polls& here) {
+  PollNotes notes = here.notes();
+  if (keeper_ == nullptr || !keeper_->keeps_polls()) return notes;
+  const std::lock_guard lock(turns_);
+  const auto kept = keeper_->polls();
+  if (!kept) return problem(500, "store_error", "the store does not answer");
+  notes.add(*kept);
+  return notes;
+}
+
+base::Result<> Fleet::keep_polls(Polls& here) {
+  if (keeper_ == nullptr || !keeper_->keeps_polls()) return {};
+  const PollNotes notes = here.take();
+  if (notes.empty()) return {};
+  const std::lock_guard lock(turns_);
+  auto kept = keeper_->add_polls(notes);
+  if (!kept) here.add(notes);
+  return kept;
+}
+
 Outcome<Written> Fleet::write(const Actor& actor, const WriteOptions& options,
                               const std::function<Outcome<>(Draft& draft)>& edit) {
   const std::lock_guard lock(turns_);

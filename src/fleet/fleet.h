@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "base/json/value.h"
 #include "fleet/model.h"
+#include "fleet/polls.h"
 #include "fleet/problem.h"
 
 namespace kollect::fleet {
@@ -147,6 +148,12 @@ class Keeper {
   /// Entries as JSON objects: seq, at, actor, request_id, source, method, path, family, id, before,
   /// after, version, batch (null: none).
   virtual base::Result<base::json::Array> audit(const AuditQuery& query) = 0;
+
+  /// False: add_polls() keeps nothing.
+  [[nodiscard]] virtual bool keeps_polls() const { return false; }
+  /// Adds to what all processes have noted of odd polls.
+  virtual base::Result<> add_polls(const PollNotes&) { return {}; }
+  virtual base::Result<PollNotes> polls() { return PollNotes{}; }
 };
 
 /// Filters of a list; an absent one takes everything.
@@ -226,6 +233,10 @@ class Fleet {
   [[nodiscard]] base::WallTime now() const { return clock_.now(); }
 
   Outcome<base::json::Array> audit(const AuditQuery& query);
+  /// Odd polls that all processes have noted, and what `here` is still to be given to the store.
+  Outcome<PollNotes> polls(const Polls& here);
+  /// Gives them to the store, if that keeps them; what it refuses stays in `here`.
+  base::Result<> keep_polls(Polls& here);
   /// From now on polls of the name get 404, which changes nothing in the cluster.
   Outcome<Tombstone> drop_tombstone(const std::string& dns, const Actor& actor);
 

@@ -57,6 +57,9 @@ class MeteredKeeper final : public Keeper {
   void abandon() override { inner_.abandon(); }
   base::Result<News> look() override;
   base::Result<base::json::Array> audit(const AuditQuery& query) override;
+  [[nodiscard]] bool keeps_polls() const override { return inner_.keeps_polls(); }
+  base::Result<> add_polls(const PollNotes& notes) override { return inner_.add_polls(notes); }
+  base::Result<PollNotes> polls() override { return inner_.polls(); }
 
  private:
   struct Numbers {

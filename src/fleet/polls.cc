@@ -1,52 +1,65 @@
 #include "fleet/polls.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace kollect::fleet {
 
 namespace {
 
-constexpr std::size_t kNames = 1000;
 constexpr std::size_t kLongest = 253;  ///< a DNS name has no more
 
-/// False: there is no place.
-bool note(std::map<std::string, Polls::Seen>& polls, const std::string& name, std::size_t most,
-          base::WallTime now) {
-  auto place = polls.find(name);
-  if (place == polls.end()) {
-    if (polls.size() >= most || name.size() > kLongest) return false;
-    place = polls.emplace(name, Polls::Seen{.count = 0, .first = now, .last = now}).first;
-  }
-  ++place->second.count;
-  place->second.last = now;
-  return true;
+PollCount one_at(base::WallTime now) {
+  return {.count = 1, .first = now, .last = now};
 }
 
 }  // namespace
 
-void Polls::see_deleted(const std::string& dns, base::WallTime now) {
+void PollCount::add(const PollCount& more) {
+  if (more.count == 0) return;
+  first = count == 0 ? more.first : std::min(first, more.first);
+  last = count == 0 ? more.last : std::max(last, more.last);
+  count += more.count;
+}
+
+void PollNotes::add(const PollNotes& more) {
+  // Only names with a tombstone are there: the store bounds them.
+  for (const auto& [name, polls] : more.dead) dead[name].add(polls);
+  for (const auto& [name, polls] : more.unknown) {
+    const bool place = unknown.size() < kMostUnknownNames && name.size() <= kLongest;
+    if (place || unknown.contains(name)) {
+      unknown[name].add(polls);
+    } else {
+      others += polls.count;
+    }
+  }
+  others += more.others;
+}
+
+void Polls::see_dead(const std::string& dns, base::WallTime now) {
   const std::lock_guard lock(mutex_);
-  // Only names with a tombstone come here: the store bounds them.
-  (void)note(deleted_, dns, SIZE_MAX, now);
+  notes_.dead[dns].add(one_at(now));
 }
 
 void Polls::see_unknown(const std::string& dns, base::WallTime now) {
-  const std::lock_guard lock(mutex_);
-  if (!note(unknown_, dns, kNames, now)) ++uncounted_;
+  PollNotes one;
+  one.unknown.emplace(dns, one_at(now));
+  add(one);
 }
 
-Polls::Seen Polls::of_deleted(const std::string& dns) const {
+PollNotes Polls::notes() const {
   const std::lock_guard lock(mutex_);
-  const auto found = deleted_.find(dns);
-  return found == deleted_.end() ? Seen{} : found->second;
+  return notes_;
 }
 
-std::map<std::string, Polls::Seen> Polls::unknown() const {
+PollNotes Polls::take() {
   const std::lock_guard lock(mutex_);
-  return unknown_;
+  return std::exchange(notes_, {});
 }
 
-std::uint64_t Polls::uncounted() const {
+void Polls::add(const PollNotes& notes) {
   const std::lock_guard lock(mutex_);
-  return uncounted_;
+  notes_.add(notes);
 }
 
 }  // namespace kollect::fleet

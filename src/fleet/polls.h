@@ -11,28 +11,41 @@
 
 namespace kollect::fleet {
 
-/// Thread-safe. Of this process, since its start. Memory is bounded: of very many unknown names the
-/// later ones are counted together.
+struct PollCount {
+  std::uint64_t count = 0;
+  base::WallTime first = {};
+  base::WallTime last = {};
+
+  /// Nothing when `more` counts nothing.
+  void add(const PollCount& more);
+};
+
+/// By DNS name.
+struct PollNotes {
+  std::map<std::string, PollCount> dead;
+  std::map<std::string, PollCount> unknown;
+  std::uint64_t others = 0;  ///< of names that found no place
+
+  [[nodiscard]] bool empty() const { return dead.empty() && unknown.empty() && others == 0; }
+  void add(const PollNotes& more);
+};
+/// Of very many unknown names no more than these are told apart.
+inline constexpr std::size_t kMostUnknownNames = 1000;
+
+/// What one process has seen and has not given to the store. Thread-safe, bounded.
 class Polls {
  public:
-  struct Seen {
-    std::uint64_t count = 0;
-    base::WallTime first = {};
-    base::WallTime last = {};
-  };
-  void see_deleted(const std::string& dns, base::WallTime now);
+  void see_dead(const std::string& dns, base::WallTime now);
   void see_unknown(const std::string& dns, base::WallTime now);
 
-  [[nodiscard]] Seen of_deleted(const std::string& dns) const;
-  [[nodiscard]] std::map<std::string, Seen> unknown() const;
-  /// Polls of names that found no place.
-  [[nodiscard]] std::uint64_t uncounted() const;
+  [[nodiscard]] PollNotes notes() const;
+  /// Takes them away; add() puts them back when the store would not have them.
+  PollNotes take();
+  void add(const PollNotes& notes);
 
  private:
   mutable std::mutex mutex_;
-  std::map<std::string, Seen> deleted_;
-  std::map<std::string, Seen> unknown_;
-  std::uint64_t uncounted_ = 0;
+  PollNotes notes_;
 };
 
 }  // namespace kollect::fleet

@@ -85,7 +85,8 @@ base::Result<std::unique_ptr<SqliteKeeper>> SqliteKeeper::open(const std::filesy
   }
   KL_ASSIGN(auto database, dbfile::Database::open(file, dbfile::Database::Mode::kReadWrite, kBusy));
   KL_TRY(database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"));
-  auto keeper = std::unique_ptr<SqliteKeeper>(new SqliteKeeper(std::move(database)));
+  auto keeper = std::unique_ptr<SqliteKeeper>(
+      new SqliteKeeper(std::move(database), file.string() + ".polls"));
   KL_ASSIGN(auto transaction,
             dbfile::Transaction::begin(keeper->database_, dbfile::Transaction::Mode::kWrite));
   KL_TRY(keeper->database_.execute(kSchema));
@@ -352,6 +353,22 @@ base::Result<> SqliteKeeper::write_audit(const Change& change) {
   put->bind(kBefore + 2, static_cast<std::int64_t>(change.version));
   put->bind(kBefore + 3, microseconds(change.at)).bind(kBefore + 4, change.batch);
   return put->run();
+}
+
+base::Result<> SqliteKeeper::add_polls(const PollNotes& notes) {
+  if (!polls_) {
+    KL_ASSIGN(polls_, SqlitePolls::open(polls_file_));
+  }
+  return polls_->add(notes);
+}
+
+base::Result<PollNotes> SqliteKeeper::polls() {
+  std::error_code error;
+  if (!polls_ && !std::filesystem::exists(polls_file_, error)) return PollNotes{};
+  if (!polls_) {
+    KL_ASSIGN(polls_, SqlitePolls::open(polls_file_));
+  }
+  return polls_->all();
 }
 
 base::Result<> SqliteKeeper::keep(std::span<const Change> changes) {

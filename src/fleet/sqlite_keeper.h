@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "dbfile/database.h"
 #include "fleet/fleet.h"
+#include "fleet/sqlite_polls.h"
 
 namespace kollect::fleet {
 
@@ -34,9 +35,14 @@ class SqliteKeeper final : public Keeper {
   /// wrote) is read anew.
   base::Result<News> look() override;
   base::Result<base::json::Array> audit(const AuditQuery& query) override;
+  /// In a file of their own: FILE.polls.
+  [[nodiscard]] bool keeps_polls() const override { return true; }
+  base::Result<> add_polls(const PollNotes& notes) override;
+  base::Result<PollNotes> polls() override;
 
  private:
-  explicit SqliteKeeper(dbfile::Database database) : database_(std::move(database)) {}
+  SqliteKeeper(dbfile::Database database, std::filesystem::path polls_file)
+      : database_(std::move(database)), polls_file_(std::move(polls_file)) {}
   base::Result<> write_record(Family family, const std::string& id, const base::json::Value* record,
                               std::uint64_t version);
   base::Result<> write_tombstone(const Change& change);
@@ -53,6 +59,8 @@ class SqliteKeeper final : public Keeper {
 
   dbfile::Database database_;
   std::unordered_map<std::string, dbfile::Statement> statements_;
+  std::filesystem::path polls_file_;
+  std::optional<SqlitePolls> polls_;                ///< opened when it is needed
   std::optional<dbfile::Transaction> transaction_;  ///< of the turn
   std::int64_t seen_entry_ = 0;                     ///< of the audit trail
   std::int64_t seen_version_ = -1;  ///< PRAGMA data_version: changes with the writes of others

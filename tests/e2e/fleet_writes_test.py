@@ -411,6 +411,21 @@ class Polled(Running):
         self.assertEqual(one["polls"], 2)
         self.assertRegex(one["last_poll"], r"^20\d\d-")
 
+    def test_what_another_process_has_seen(self):
+        self.ok("DELETE", "/clusters/cork-dev")
+        path = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
+        reader = Server(self.folder, "sqlite", "harbour.json", API_MODE="read-only")
+        self.assertEqual(reader.read(path), (200, {"inputs": []}))
+        self.assertEqual(reader.read("/api/v2/flux/clusters/tpyo.test/namespaces")[0], 404)
+        self.assertEqual(reader.stop(), 0)
+        self.assertEqual(self.server.read("/tombstones")[1][0]["polls"], 1)
+        self.assertEqual([one["cluster_dns"] for one in self.server.read("/unknown_polls")[1]["unknown"]], ["tpyo.test"])
+        self.inputs("cork-dev.harbour.test")
+        self.server.stop()
+        self.server = Server(self.folder, "sqlite", "harbour.json")
+        self.addCleanup(self.server.stop)
+        self.assertEqual(self.server.read("/tombstones")[1][0]["polls"], 2, "it outlives a restart")
+
     def test_names_that_nobody_registered(self):
         self.assertEqual(self.server.read("/unknown_polls"), (200, {"unknown": [], "other_polls": 0}))
         for name in ("tpyo.test", "tpyo.test", "x" * 254):
