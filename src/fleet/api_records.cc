@@ -135,8 +135,9 @@ Outcome<http::Answer> Api::audit(const Call& call) {
       .family = text("family"), .id = text("id"), .actor = text("actor"), .batch = text("batch")};
   for (const auto& [name, time] :
        {std::pair("since", &query.since), std::pair("until", &query.until)}) {
-    if (text(name).empty()) continue;
-    const auto parsed = base::parse_rfc3339(text(name));
+    const auto said = call.parameter(name);
+    if (!said) continue;
+    const auto parsed = base::parse_rfc3339(*said);
     if (!parsed)
       return bad_request(fmt::format("{}: must be a time as in 2026-01-31T10:00:00Z", name));
     *time = *parsed;

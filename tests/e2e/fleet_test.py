@@ -199,7 +199,7 @@ class OnEveryStore(harness.Case):
             pages += [one["seq"] for one in page["entries"]]
             cursor = page["cursor"]
         self.assertEqual(pages, [7, 6, 5, 4, 3, 2, 1])
-        for query in ("since=yesterday", "limit=x", "cursor=-1"):
+        for query in ("since=yesterday", "until=", "limit=x", "cursor=-1"):
             self.assertEqual(server.read(f"/audit?{query}")[0], 400)
         # A tombstone is looked at and dropped.
         poll = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
