@@ -264,6 +264,7 @@ std::span<const Api::Row> Api::rows() {
       {"DELETE", "/tombstones/{id}", &Api::drop_tombstone},
       {"GET", "/unknown_polls", &Api::unknown_polls},
       {"GET", "/audit", &Api::audit},
+      {"GET", "/drift", &Api::drift},
   };
   return kRows;
 }

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +14,7 @@
 #include "base/log.h"
 #include "fleet/fleet.h"
 #include "fleet/meter.h"
+#include "fleet/observed.h"
 #include "fleet/polls.h"
 #include "fleet/tokens.h"
 #include "http/server.h"
@@ -23,6 +26,7 @@ struct ApiOptions {
   std::string open_api;  ///< text of /openapi.yaml
   /// Answers of a store that has not answered for so long are no longer given.
   base::Duration stale_limit = std::chrono::hours(24);
+  std::optional<ObservedSettings> inventory = {};  ///< of /drift
 };
 
 /// The page of /metrics and who counts for it; null: no such page.
@@ -100,6 +104,8 @@ class Api {
   Outcome<http::Answer> rollout(const Call& call);
   Outcome<http::Answer> undo(const Call& call);
   Outcome<http::Answer> restore(const Call& call);
+  // In api_drift.cc:
+  Outcome<http::Answer> drift(const Call& call);
   void tell_rollout(const Call& call, const base::json::Value& told) const;
   void tell(const Call& call, const Record& record) const;
   void tell_refusal(const Call& call, int status) const;
@@ -113,6 +119,7 @@ class Api {
   std::atomic<std::uint64_t> requests_ = 0;
   Polls polls_;
   std::atomic<bool> leaving_ = false;
+  std::mutex drift_;  ///< held by who answers /drift
 };
 
 }  // namespace kollect::fleet

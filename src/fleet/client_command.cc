@@ -186,6 +186,10 @@ void Commands::declare_others() {
                             [this] { return show_list("audit"); });
   cli::add_flag_list(audit, "--filter", said_.filters,
                      "family, id, actor, batch, since, until, limit, cursor = TEXT (repeatable)");
+  add_drift_flags(
+      command(app_, "drift", "What clusters have against what they should have",
+              [this] { return show_drift(invocation_, *client_, drift_, wants_table()); }),
+      drift_);
   command(app_, "tombstones", "Deleted clusters, whose polls are answered with nothing",
           [this] { return show_list("tombstones"); });
   command(app_, "unknown-polls", "Names that were polled and that nobody registered",

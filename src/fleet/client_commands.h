@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/flags.h"
 #include "fleet/client.h"
+#include "fleet/drift_command.h"
 #include "fleet/model.h"
 
 namespace kollect::fleet {
@@ -142,6 +143,7 @@ class Commands {
   ClientOptions options_;
   std::string read_token_, write_token_;
   Said said_;
+  DriftFlags drift_;
   Step chosen_;
   std::unique_ptr<FleetClient> client_;
 };

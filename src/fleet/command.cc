@@ -31,6 +31,7 @@ struct Settings {
   std::string open_api;
   FrontSettings front;
   base::Duration stale_limit = std::chrono::hours(24);
+  std::optional<ObservedSettings> inventory;
   base::LogLevel log_level = base::LogLevel::kInfo;
 };
 
@@ -65,6 +66,11 @@ base::Result<Settings> read_settings(const cli::Invocation& invocation) {
   const auto stale = base::parse_duration(variable(invocation, "STALE_LIMIT", "24h"));
   if (!stale) return stale.error().with_prefix("STALE_LIMIT");
   settings.stale_limit = *stale;
+  const std::string inventory = variable(invocation, "INVENTORY_URL", "");
+  if (!inventory.empty()) {
+    KL_ASSIGN(settings.inventory,
+              read_observed_settings(inventory, variable(invocation, "INVENTORY_TABLE", "")));
+  }
   KL_ASSIGN(settings.log_level, base::parse_log_level(variable(invocation, "LOG_LEVEL", "info")));
   return settings;
 }
@@ -79,10 +85,12 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
   KL_ASSIGN(const auto fleet, Fleet::create(std::move(store.content), &keeper, *invocation.clock));
   add_fleet_metrics(registry, *fleet);
   Meter meter(registry, Api::route_names());
-  Api api(
-      *fleet, front->tokens(),
-      {.crud = settings.crud, .open_api = settings.open_api, .stale_limit = settings.stale_limit},
-      *invocation.clock, &log, {.registry = &registry, .meter = &meter});
+  Api api(*fleet, front->tokens(),
+          {.crud = settings.crud,
+           .open_api = settings.open_api,
+           .stale_limit = settings.stale_limit,
+           .inventory = settings.inventory},
+          *invocation.clock, &log, {.registry = &registry, .meter = &meter});
   KL_TRY(front->listen(api));
   front->add_metrics(registry);
   log.info("fleet API is up", {{"mode", settings.crud ? "crud" : "read-only"},
@@ -112,7 +120,8 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
       "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
       "STORE_BACKEND (sqlite, postgres, memory), DATABASE_URL, "
       "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE, "
-      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, STALE_LIMIT, LOG_LEVEL.",
+      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, STALE_LIMIT, INVENTORY_URL, "
+      "INVENTORY_TABLE, LOG_LEVEL.",
       "fleet serve");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const auto settings = read_settings(invocation);

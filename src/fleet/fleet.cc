@@ -209,6 +209,13 @@ Outcome<Record> Fleet::get(Family family, const std::string& id) const {
   return found->second;
 }
 
+void Fleet::for_each(
+    Family family,
+    const std::function<void(const std::string& id, const Record& record)>& visit) const {
+  const std::shared_lock lock(mutex_);
+  for (const auto& [id, record] : of(family)) visit(id, record);
+}
+
 std::optional<std::string> Fleet::walk(Family family, const ListQuery& query,
                                        const std::function<void(const Value&)>& use) const {
   std::uint64_t skip = query.offset;

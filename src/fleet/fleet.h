@@ -228,6 +228,11 @@ class Fleet {
   [[nodiscard]] Page list(Family family, const ListQuery& query) const;
   /// The answer to a poll for a part of all clusters.
   [[nodiscard]] ReadyPtr clusters(const ListQuery& query) const;
+  /// Every record of a family, sorted by id, while nothing changes. `visit` must be quick and not
+  /// use the fleet.
+  void for_each(
+      Family family,
+      const std::function<void(const std::string& id, const Record& record)>& visit) const;
   [[nodiscard]] std::vector<Tombstone> tombstones() const;
   [[nodiscard]] std::size_t count(Family family) const;
   [[nodiscard]] base::WallTime now() const { return clock_.now(); }
