@@ -98,7 +98,7 @@ Value with_polls(const Tombstone& tombstone, const PollNotes& notes) {
 }  // namespace
 
 Outcome<http::Answer> Api::tombstones(const Call&) {
-  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
+  const PollNotes notes = fleet_.polls(polls_);
   Array list;
   for (const Tombstone& tombstone : fleet_.tombstones()) {
     list.push_back(with_polls(tombstone, notes));
@@ -107,7 +107,7 @@ Outcome<http::Answer> Api::tombstones(const Call&) {
 }
 
 Outcome<http::Answer> Api::unknown_polls(const Call&) {
-  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
+  const PollNotes notes = fleet_.polls(polls_);
   Array list;
   for (const auto& [name, seen] : notes.unknown) {
     Object one;
@@ -125,7 +125,7 @@ Outcome<http::Answer> Api::unknown_polls(const Call&) {
 
 Outcome<http::Answer> Api::drop_tombstone(const Call& call) {
   FLEET_ASSIGN(const Tombstone dropped, fleet_.drop_tombstone(call.id, call.actor));
-  FLEET_ASSIGN(const PollNotes notes, fleet_.polls(polls_));
+  const PollNotes notes = fleet_.polls(polls_);
   return shown_json(with_polls(dropped, notes));
 }
 

@@ -351,13 +351,11 @@ Outcome<base::json::Array> Fleet::audit(const AuditQuery& query) {
   return problem(500, "store_error", "the store does not answer");
 }
 
-Outcome<PollNotes> Fleet::polls(const Polls& here) {
+PollNotes Fleet::polls(const Polls& here) {
   PollNotes notes = here.notes();
   if (keeper_ == nullptr || !keeper_->keeps_polls()) return notes;
   const std::lock_guard lock(turns_);
-  const auto kept = keeper_->polls();
-  if (!kept) return problem(500, "store_error", "the store does not answer");
-  notes.add(*kept);
+  if (const auto kept = keeper_->polls()) notes.add(*kept);
   return notes;
 }
 

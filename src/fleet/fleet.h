@@ -238,8 +238,9 @@ class Fleet {
   [[nodiscard]] base::WallTime now() const { return clock_.now(); }
 
   Outcome<base::json::Array> audit(const AuditQuery& query);
-  /// Odd polls that all processes have noted, and what `here` is still to be given to the store.
-  Outcome<PollNotes> polls(const Polls& here);
+  /// Odd polls that all processes have noted, and what of `here` the store does not have yet. When
+  /// the store does not answer, the latter alone.
+  PollNotes polls(const Polls& here);
   /// Gives them to the store, if that keeps them; what it refuses stays in `here`.
   base::Result<> keep_polls(Polls& here);
   /// From now on polls of the name get 404, which changes nothing in the cluster.

@@ -1,9 +1,10 @@
 // A fleet in PostgreSQL, for many processes on many hosts.
 //
 // Tables (made and upgraded by the first process that may): fleet_records (of all families, with
-// their versions), fleet_tombstones, fleet_audit, and fleet_meta, whose row "version" is the number
-// of the last audit entry. Who holds the lock of that row has the writers' turn. Its column "turn"
-// tells two histories with the same number apart (a restored backup, a standby that took over).
+// their versions), fleet_tombstones, fleet_audit, fleet_polls (when there are any), and fleet_meta,
+// whose row "version" is the number of the last audit entry. Who holds the lock of that row has the
+// writers' turn. Its column "turn" tells two histories with the same number apart (a restored
+// backup, a standby that took over).
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,10 @@ class PostgresKeeper final : public Keeper {
   /// Asks the server when it has notified, and 0.3 s after its last answer.
   base::Result<News> look() override;
   base::Result<base::json::Array> audit(const AuditQuery& query) override;
+  /// In the table fleet_polls. A user who may not write there keeps them to itself.
+  [[nodiscard]] bool keeps_polls() const override { return true; }
+  base::Result<> add_polls(const PollNotes& notes) override;
+  base::Result<PollNotes> polls() override;
 
  private:
   /// Up to which entry the trail is known.
@@ -98,6 +103,7 @@ class PostgresKeeper final : public Keeper {
   base::Result<> write_records(std::span<const Change> changes);
   base::Result<> write_tombstones(std::span<const Change> changes);
   base::Result<> write_audit(std::span<const Change> changes, const Place& next);
+  base::Result<> write_polls(const PollNotes& notes);
 
   PostgresOptions options_;
   const base::Clock& clock_;

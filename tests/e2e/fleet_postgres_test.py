@@ -93,5 +93,9 @@ class Restoring(fleet_writes_test.Restoring):
     STORE = "postgres"
 
 
+class Polled(fleet_writes_test.Polled):
+    STORE = "postgres"
+
+
 if __name__ == "__main__":
     harness.main()

@@ -414,7 +414,7 @@ class Polled(Running):
     def test_what_another_process_has_seen(self):
         self.ok("DELETE", "/clusters/cork-dev")
         path = "/api/v2/flux/clusters/cork-dev.harbour.test/namespaces"
-        reader = Server(self.folder, "sqlite", "harbour.json", API_MODE="read-only")
+        reader = Server(self.folder, self.STORE, "harbour.json", API_MODE="read-only")
         self.assertEqual(reader.read(path), (200, {"inputs": []}))
         self.assertEqual(reader.read("/api/v2/flux/clusters/tpyo.test/namespaces")[0], 404)
         self.assertEqual(reader.stop(), 0)
@@ -422,7 +422,7 @@ class Polled(Running):
         self.assertEqual([one["cluster_dns"] for one in self.server.read("/unknown_polls")[1]["unknown"]], ["tpyo.test"])
         self.inputs("cork-dev.harbour.test")
         self.server.stop()
-        self.server = Server(self.folder, "sqlite", "harbour.json")
+        self.server = Server(self.folder, self.STORE, "harbour.json")
         self.addCleanup(self.server.stop)
         self.assertEqual(self.server.read("/tombstones")[1][0]["polls"], 2, "it outlives a restart")
 
