@@ -87,9 +87,8 @@ Outcome<http::Answer> Api::restore(const Call& call) {
   if ((version == nullptr) == (sequence == nullptr) || !said->is_int() || said->as_int() < 1) {
     return bad_shape("the body needs version or seq, a number from 1 on");
   }
-  Earlier earlier;
-  if (version != nullptr) earlier.version = static_cast<std::uint64_t>(version->as_int());
-  if (sequence != nullptr) earlier.sequence = sequence->as_int();
+  const Earlier earlier{.by = version != nullptr ? Earlier::By::kVersion : Earlier::By::kSequence,
+                        .number = said->as_int()};
   FLEET_ASSIGN(const Kept kept,
                restore_record(fleet_, call.family, call.id, earlier, expected, call.actor));
   tell(call, kept.record);

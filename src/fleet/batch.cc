@@ -46,7 +46,8 @@ Array results_of(const Touches& touches, const std::vector<Change>& changes) {
     if (change != nullptr && change->before && change->after) {
       result.set("changes", to_value(differences(*change->before, *change->after)));
     } else if (change != nullptr) {
-      result.set("record", shown(one.family, change->after ? *change->after : *change->before));
+      const auto& only = change->after ? change->after : change->before;
+      if (only) result.set("record", shown(one.family, *only));
     }
     out.emplace_back(std::move(result));
   }

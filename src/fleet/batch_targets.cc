@@ -57,15 +57,15 @@ bool holds(const Condition& condition, const Value& cluster, const std::string& 
 
 struct Selector {
   bool all = false;
-  std::optional<Texts> ids, names, environments;
+  Texts ids, names, environments;  ///< empty: any
   std::vector<std::pair<Condition, Texts>> conditions;
   std::size_t limit = SIZE_MAX;
 
   static Outcome<Selector> read(const Value& value);
   Outcome<> check(const Draft& draft) const;
   bool takes(const std::string& id, const Value& cluster) const {
-    const auto in = [](const std::optional<Texts>& wanted, std::string_view is) {
-      return !wanted || wanted->contains(is);
+    const auto in = [](const Texts& wanted, std::string_view is) {
+      return wanted.empty() || wanted.contains(is);
     };
     return in(ids, id) && in(names, cluster.text("cluster_dns")) &&
            in(environments, cluster.text("environment")) &&
@@ -112,11 +112,11 @@ Outcome<Selector> Selector::read(const Value& value) {
 }
 
 Outcome<> Selector::check(const Draft& draft) const {
-  for (const std::string& id : ids.value_or(Texts())) FLEET_TRY(draft.get(Family::kCluster, id));
-  for (const std::string& name : names.value_or(Texts())) {
+  for (const std::string& id : ids) FLEET_TRY(draft.get(Family::kCluster, id));
+  for (const std::string& name : names) {
     if (!draft.owner(name)) return not_found(fmt::format("no cluster has the name {}", name));
   }
-  for (const std::string& name : environments.value_or(Texts())) {
+  for (const std::string& name : environments) {
     constexpr std::string_view kKnown[] = {"dev", "qa", "uat", "prod"};
     if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
       return bad_shape(fmt::format("environment: {} is none of dev, qa, uat, prod", name));
@@ -138,11 +138,12 @@ Outcome<std::vector<std::string>> select_clusters(const Draft& draft, const Valu
   const auto judge = [&](const std::string& id, const Value& cluster) {
     if (out.size() < wanted.limit && wanted.takes(id, cluster)) out.push_back(id);
   };
-  if (wanted.ids || wanted.names) {
+  if (!wanted.ids.empty() || !wanted.names.empty()) {
     // Those alone, not the fleet.
-    Texts named = wanted.ids.value_or(Texts());
-    if (!wanted.ids) {
-      for (const std::string& name : *wanted.names) named.insert(*draft.owner(name));
+    Texts named = wanted.ids;
+    for (const std::string& name : wanted.names) {
+      const auto owner = draft.owner(name);
+      if (owner && wanted.ids.empty()) named.insert(*owner);
     }
     for (const std::string& id : named) judge(id, *draft.find(Family::kCluster, id));
   } else {

@@ -254,7 +254,7 @@ class Undo {
     const std::string name = fmt::format("{} {}", noun_of(change.family), change.id);
     if (!change.before) {
       if (now == nullptr) return late(name + " is deleted");
-      if (*now != *change.after) return late(name);
+      if (change.after != *now) return late(name);
       return draft_.remove(change.family, change.id, false);
     }
     if (!change.after) {
@@ -321,14 +321,15 @@ namespace {
 std::optional<Value> state_in(const Array& entries, const Earlier& earlier) {
   for (const Value& entry : entries) {
     const Change change = change_in(entry);
-    if (earlier.sequence) {
-      if (*entry.find("seq") != Value(*earlier.sequence)) continue;
+    if (earlier.by == Earlier::By::kSequence) {
+      if (*entry.find("seq") != Value(earlier.number)) continue;
       return change.after ? change.after : change.before;
     }
-    if (change.after && change.version == *earlier.version) return change.after;
+    const auto wanted = static_cast<std::uint64_t>(earlier.number);
+    if (change.after && change.version == wanted) return change.after;
     // What was there before the first entry, or was deleted.
     const std::uint64_t old = change.after ? change.version - 1 : change.version;
-    if (change.before && old == *earlier.version) return change.before;
+    if (change.before && old == wanted) return change.before;
   }
   return std::nullopt;
 }
@@ -340,20 +341,22 @@ Outcome<Kept> restore_record(Fleet& fleet, Family family, const std::string& id,
                              const Actor& actor) {
   AuditQuery query{.family = std::string(collection_of(family)), .id = id, .actor = {}};
   query.limit = kMembers;
-  if (earlier.sequence) {
+  const bool by_sequence = earlier.by == Earlier::By::kSequence;
+  if (by_sequence && earlier.number < INT64_MAX) {
     query.limit = 1;
-    query.before = *earlier.sequence + 1;
+    query.before = earlier.number + 1;
   }
   FLEET_ASSIGN(const Array entries, fleet.audit(query));
   auto state = state_in(entries, earlier);
   if (!state) {
-    return not_found(earlier.sequence ? fmt::format("entry {} of the trail is not about {} {}",
-                                                    *earlier.sequence, noun_of(family), id)
-                                      : fmt::format("the trail does not know version {} of {} {}",
-                                                    *earlier.version, noun_of(family), id));
+    return not_found(by_sequence ? fmt::format("entry {} of the trail is not about {} {}",
+                                               earlier.number, noun_of(family), id)
+                                 : fmt::format("the trail does not know version {} of {} {}",
+                                               earlier.number, noun_of(family), id));
   }
+  const Value record = *std::move(state);
   return fleet.write_one(family, actor, [&](Draft& draft) -> Outcome<std::string> {
-    FLEET_TRY(draft.put(family, id, *std::move(state), if_match));
+    FLEET_TRY(draft.put(family, id, record, if_match));
     return id;
   });
 }

@@ -43,8 +43,9 @@ Outcome<base::json::Value> undo_rollout(Fleet& fleet, const std::string& id, boo
 /// Which state of a record: with a version, or after an entry of the trail (before it, if that is a
 /// deletion).
 struct Earlier {
-  std::optional<std::uint64_t> version;
-  std::optional<std::int64_t> sequence;
+  enum class By : std::uint8_t { kVersion, kSequence };
+  By by = By::kVersion;
+  std::int64_t number = 1;
 };
 /// Makes the record as it was, a deleted one too. 404 when the trail does not know that state.
 Outcome<Kept> restore_record(Fleet& fleet, Family family, const std::string& id,
