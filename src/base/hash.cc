@@ -57,8 +57,18 @@ bool is_unreserved(char c) {
 
 }  // namespace
 
+std::array<unsigned char, 32> sha256(std::string_view bytes) {
+  // Looked up once: that takes longer than a short text.
+  static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> kMethod(
+      EVP_MD_fetch(nullptr, "SHA256", nullptr), &EVP_MD_free);
+  std::array<unsigned char, 32> out{};
+  EVP_Digest(bytes.data(), bytes.size(), out.data(), nullptr, kMethod.get(), nullptr);
+  return out;
+}
+
 std::string sha256_hex(std::string_view bytes) {
-  return hex_encode(digest(EVP_sha256(), bytes));
+  const auto out = sha256(bytes);
+  return hex_encode({reinterpret_cast<const char*>(out.data()), out.size()});
 }
 
 struct Sha256::State {

@@ -1,6 +1,7 @@
 // Hashes and encodings.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +11,8 @@
 
 namespace kollect::base {
 
+/// SHA-256.
+std::array<unsigned char, 32> sha256(std::string_view bytes);
 /// Lower-case hex SHA-256, 64 digits.
 std::string sha256_hex(std::string_view bytes);
 /// SHA-256 over pieces; for documents that are never in memory as a whole.

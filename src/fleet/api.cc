@@ -42,7 +42,17 @@ enum Counted : std::size_t {
 
 constexpr std::string_view kOpenPaths[] = {"/health", "/ready", "/openapi.yaml", "/metrics"};
 
-std::size_t counted(Route route) {
+http::Answer typed_text(std::string text, const char* type) {
+  http::Answer answer = http::Answer::text(200, std::move(text));
+  for (auto& [name, value] : answer.headers) {
+    if (base::to_lower(name) == "content-type") value = type;
+  }
+  return answer;
+}
+
+}  // namespace
+
+std::size_t Api::counted(Route route) {
   switch (route) {
     case Route::kComponents:
     case Route::kTrimmedComponents:
@@ -56,16 +66,6 @@ std::size_t counted(Route route) {
   }
   return kFluxClusters;
 }
-
-http::Answer typed_text(std::string text, const char* type) {
-  http::Answer answer = http::Answer::text(200, std::move(text));
-  for (auto& [name, value] : answer.headers) {
-    if (base::to_lower(name) == "content-type") value = type;
-  }
-  return answer;
-}
-
-}  // namespace
 
 std::vector<Meter::RouteName> Api::route_names() {
   const std::string one = std::string(kFluxPath) + "/{cluster_dns}/";
@@ -204,9 +204,11 @@ http::Answer Api::flux(Call& call) {
     return refused(ready.error());
   }
   if ((*ready)->dead) polls_.see_dead(dns, fleet_.now());
-  const bool unchanged = call.knows((*ready)->etag);
-  http::Answer answer = http::Answer::json(unchanged ? 304 : 200, unchanged ? "" : (*ready)->body);
-  answer.headers.emplace_back("ETag", (*ready)->etag);
+  http::Answer answer;
+  const auto& form = (*ready)->form({.accept_encoding = call.request.header("accept-encoding"),
+                                     .if_none_match = call.request.header("if-none-match")});
+  answer.prepared = {*ready, &form};
+  answer.status = form.status();
   if (fleet_.trouble()) {
     answer.headers.emplace_back("Warning", "110 - \"the store does not answer\"");
   }

@@ -67,10 +67,14 @@ class Api {
         watch_(watch) {}
 
   http::Answer answer(const http::ServerRequest& request);
+  /// The answer to a poll that is ready and may be given; null: see answer(). Does not wait.
+  std::shared_ptr<const http::PreparedAnswer> quick(const http::RequestView& request);
   /// The service is about to end: from now on it is not ready.
   void leave() { leaving_ = true; }
 
  private:
+  /// Index of Api::route_names().
+  static std::size_t counted(Route route);
   http::Answer open(Call& call) const;
   http::Answer judged(Call& call);
   http::Answer admit(Call& call);

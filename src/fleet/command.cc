@@ -120,7 +120,8 @@ int run_serve(const cli::Invocation& invocation, const std::vector<std::string>&
       "TOKENS_FILE (one of AUTH_TOKEN and TOKENS_FILE is required), API_MODE (read-only, crud), "
       "STORE_BACKEND (sqlite, postgres, memory), DATABASE_URL, "
       "SEED_FILE, OPENAPI_FILE, LISTEN_ADDR, TLS_CERT_FILE, TLS_KEY_FILE, TLS_CLIENT_CA_FILE, "
-      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, STALE_LIMIT, INVENTORY_URL, "
+      "TLS_CLIENT_AUTH (required, optional), SHUTDOWN_DELAY, IDLE_TIMEOUT, "
+      "HEADER_TIMEOUT, BODY_TIMEOUT, MAX_CONNECTIONS, STALE_LIMIT, INVENTORY_URL, "
       "INVENTORY_TABLE, LOG_LEVEL.",
       "fleet serve");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;

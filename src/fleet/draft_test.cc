@@ -49,7 +49,7 @@ class DraftTest : public ::testing::Test {
   }
   std::string poll(const std::string& dns, Route route = Route::kComponents) const {
     const auto ready = fleet_->answer(route, dns);
-    return ready ? (*ready)->body : std::to_string(ready.error().status);
+    return ready ? std::string((*ready)->body) : std::to_string(ready.error().status);
   }
   static std::string component(const std::string& id, const std::string& needs) {
     return R"({"component_path":"p","component_version":"1","oci_url":"u","oci_tag":"t","id":")" +

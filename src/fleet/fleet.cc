@@ -32,14 +32,6 @@ std::string dns_of(const Value& cluster) {
   return std::string(cluster.text("cluster_dns"));
 }
 
-ReadyPtr ready(std::string body, bool dead = false) {
-  auto made = std::make_shared<Ready>();
-  made->dead = dead;
-  made->etag = fmt::format("\"{:016x}\"", base::xxh64(body));
-  made->body = std::move(body);
-  return made;
-}
-
 std::unexpected<Problem> unknown(Family family, const std::string& id) {
   return not_found(fmt::format("there is no {} {}", noun_of(family), id));
 }
@@ -178,6 +170,14 @@ std::string Fleet::assemble(Route route, const Value* cluster) const {
   return out + "]}";
 }
 
+ReadyPtr Fleet::answer_at_hand(Route route, std::string_view dns) const {
+  const auto& known = answers_[static_cast<std::size_t>(route)];
+  const std::shared_lock lock(mutex_);
+  if (trouble_ || (followed_ && contact_age() > kQuiet)) return nullptr;
+  const auto found = known.find(route == Route::kClusters ? std::string_view() : dns);
+  return found != known.end() && !found->second->dead ? found->second : nullptr;
+}
+
 Outcome<ReadyPtr> Fleet::answer(Route route, const std::string& dns) const {
   auto& known = answers_[static_cast<std::size_t>(route)];
   const std::string key = route == Route::kClusters ? std::string() : dns;
@@ -195,7 +195,7 @@ Outcome<ReadyPtr> Fleet::answer(Route route, const std::string& dns) const {
       }
       if (name != by_dns_.end()) cluster = &of(Family::kCluster).at(name->second).data;
     }
-    made = ready(assemble(route, cluster), route != Route::kClusters && cluster == nullptr);
+    made = Ready::make(assemble(route, cluster), route != Route::kClusters && cluster == nullptr);
   }
   const std::unique_lock lock(mutex_);
   if (changes == changes_) known.emplace(key, made);
@@ -253,7 +253,7 @@ ReadyPtr Fleet::clusters(const ListQuery& query) const {
   const std::shared_lock lock(mutex_);
   std::string out = R"({"inputs":[)";
   walk(Family::kCluster, query, [&](const Value& record) { append_cluster_input(out, record); });
-  return ready(out + "]}");
+  return Ready::make(out + "]}");
 }
 
 std::vector<Tombstone> Fleet::tombstones() const {

@@ -22,6 +22,7 @@
 #include "fleet/model.h"
 #include "fleet/polls.h"
 #include "fleet/problem.h"
+#include "fleet/ready.h"
 
 namespace kollect::fleet {
 
@@ -34,14 +35,6 @@ enum class Route : std::uint8_t {
   kTrimmedComponents,  ///< depends_on without what the cluster does not have, or has disabled
 };
 inline constexpr std::size_t kRoutes = 5;
-
-/// Bytes of an answer. Immutable, shared.
-struct Ready {
-  std::string body;
-  std::string etag;   ///< with its quotes; of the body
-  bool dead = false;  ///< of a cluster that was deleted
-};
-using ReadyPtr = std::shared_ptr<const Ready>;
 
 struct Record {
   base::json::Value data;
@@ -213,6 +206,9 @@ class Fleet {
   /// Of a live cluster its inputs, of a deleted one none; 404 for a name never known. `dns` is of
   /// no interest for kClusters.
   Outcome<ReadyPtr> answer(Route route, const std::string& dns) const;
+  /// The same of a live cluster, when it has been put together before and the store is well; else
+  /// null.
+  [[nodiscard]] ReadyPtr answer_at_hand(Route route, std::string_view dns) const;
 
   /// Takes over what other processes wrote. Error: the store does not answer; what is known stays
   /// and is served. To be called again and again.
@@ -296,7 +292,14 @@ class Fleet {
   std::optional<base::Error> trouble_;
   std::atomic<base::SteadyTime> contact_;  ///< when the store last answered
   std::atomic<bool> followed_ = false;     ///< the store is looked at again and again
-  mutable std::array<std::unordered_map<std::string, ReadyPtr>, kRoutes> answers_;
+  struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  using Answers = std::unordered_map<std::string, ReadyPtr, TextHash, std::equal_to<>>;
+  mutable std::array<Answers, kRoutes> answers_;
 };
 
 }  // namespace kollect::fleet

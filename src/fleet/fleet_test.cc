@@ -73,7 +73,7 @@ class FleetTest : public ::testing::Test {
   }
   std::string poll(Route route, const std::string& dns = {}) const {
     const auto ready = fleet_->answer(route, dns);
-    return ready ? (*ready)->body : std::to_string(ready.error().status);
+    return ready ? std::string((*ready)->body) : std::to_string(ready.error().status);
   }
   Outcome<Kept> put(Family family, const std::string& id, const std::string& body) {
     return fleet_->update(family, id, parse(body), {}, {});

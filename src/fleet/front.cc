@@ -16,12 +16,7 @@ namespace {
 constexpr auto kDrain = std::chrono::seconds(10);
 constexpr std::uint64_t kMaxBody = 9U << 20U;
 constexpr std::uint32_t kMaxHead = 32U << 10U;
-/// A poller leaves its connection behind and never uses it again.
-constexpr auto kIdle = std::chrono::seconds(60);
-constexpr auto kHead = std::chrono::seconds(10);
-constexpr auto kBody = std::chrono::seconds(30);
 constexpr auto kWrite = std::chrono::seconds(30);
-constexpr std::size_t kMaxConnections = 20'000;
 /// Descriptors that are not for connections.
 constexpr std::size_t kOtherFiles = 64;
 
@@ -81,18 +76,39 @@ base::Result<> read_tls(const cli::Invocation& invocation, FrontSettings& settin
   return {};
 }
 
+base::Result<> read_limits(const cli::Invocation& invocation, FrontSettings& settings) {
+  for (const auto& [name, value] : {std::pair("SHUTDOWN_DELAY", &settings.shutdown_delay),
+                                    std::pair("IDLE_TIMEOUT", &settings.idle_timeout),
+                                    std::pair("HEADER_TIMEOUT", &settings.header_timeout),
+                                    std::pair("BODY_TIMEOUT", &settings.body_timeout)}) {
+    const std::string text = variable(invocation, name, "");
+    if (text.empty()) continue;
+    const auto duration = base::parse_duration(text);
+    if (!duration) return duration.error().with_prefix(name);
+    *value = *duration;
+  }
+  const std::string most = variable(invocation, "MAX_CONNECTIONS", "");
+  if (most.empty()) return {};
+  const auto [end, error] =
+      std::from_chars(most.data(), most.data() + most.size(), settings.max_connections);
+  if (error != std::errc() || end != most.data() + most.size() || settings.max_connections == 0) {
+    return base::configuration("MAX_CONNECTIONS: must be a number above 0");
+  }
+  return {};
+}
+
 /// As many as there may be descriptors, up to the bound.
-std::size_t connections_at_most() {
+std::size_t connections_at_most(std::size_t bound) {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
-  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kMaxConnections + kOtherFiles);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return bound;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, bound + kOtherFiles);
   if (limit.rlim_cur < wanted) {
     limit.rlim_cur = wanted;
     ::setrlimit(RLIMIT_NOFILE, &limit);
     ::getrlimit(RLIMIT_NOFILE, &limit);
   }
   const rlim_t files = std::max<rlim_t>(limit.rlim_cur, 2 * kOtherFiles);
-  return static_cast<std::size_t>(std::min<rlim_t>(files - kOtherFiles, kMaxConnections));
+  return static_cast<std::size_t>(std::min<rlim_t>(files - kOtherFiles, bound));
 }
 
 }  // namespace
@@ -102,9 +118,7 @@ base::Result<FrontSettings> read_front(const cli::Invocation& invocation, bool c
   KL_TRY(read_tokens(invocation, crud, settings));
   KL_TRY(read_tls(invocation, settings));
   KL_TRY(read_address(variable(invocation, "LISTEN_ADDR", "0.0.0.0:8080"), settings));
-  const auto delay = base::parse_duration(variable(invocation, "SHUTDOWN_DELAY", "0"));
-  if (!delay) return delay.error().with_prefix("SHUTDOWN_DELAY");
-  settings.shutdown_delay = *delay;
+  KL_TRY(read_limits(invocation, settings));
   return settings;
 }
 
@@ -153,14 +167,15 @@ base::Result<> Front::listen(Api& api) {
   options.address = settings_.address;
   options.port = settings_.port;
   options.tls = identity_;
-  options.max_connections = connections_at_most();
+  options.max_connections = connections_at_most(settings_.max_connections);
   options.replace_idle = true;
+  options.quick = [&api](const http::RequestView& request) { return api.quick(request); };
   options.accept_while_stopping = true;
   options.max_header_bytes = kMaxHead;
   options.max_body_bytes = kMaxBody;
-  options.idle_timeout = kIdle;
-  options.header_timeout = kHead;
-  options.body_timeout = kBody;
+  options.idle_timeout = settings_.idle_timeout;
+  options.header_timeout = settings_.header_timeout;
+  options.body_timeout = settings_.body_timeout;
   options.write_timeout = kWrite;
   KL_ASSIGN(server_, http::Server::start(
                          std::move(options),

@@ -26,10 +26,16 @@ struct FrontSettings {
   std::string tls_client_ca;
   bool tls_client_required = true;
   base::Duration shutdown_delay = base::Duration::zero();
+  /// A poller leaves its connection behind and never uses it again.
+  base::Duration idle_timeout = std::chrono::seconds(60);
+  base::Duration header_timeout = std::chrono::seconds(10);  ///< handshake; the whole head
+  base::Duration body_timeout = std::chrono::seconds(30);    ///< the whole body
+  std::size_t max_connections = 20'000;
 };
 
 /// LISTEN_ADDR, AUTH_TOKEN, CRUD_AUTH_TOKEN, TOKENS_FILE, TLS_CERT_FILE, TLS_KEY_FILE,
-/// TLS_CLIENT_CA_FILE, TLS_CLIENT_AUTH, SHUTDOWN_DELAY. Error: configuration, names the setting.
+/// TLS_CLIENT_CA_FILE, TLS_CLIENT_AUTH, SHUTDOWN_DELAY, IDLE_TIMEOUT, HEADER_TIMEOUT, BODY_TIMEOUT,
+/// MAX_CONNECTIONS. Error: configuration, names the setting.
 base::Result<FrontSettings> read_front(const cli::Invocation& invocation, bool crud);
 
 /// Tokens and certificates are taken over when their files change.

@@ -4,6 +4,8 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cstring>
 
 #include "base/hash.h"
 #include "base/strings.h"
@@ -17,16 +19,21 @@ using base::json::Value;
 namespace {
 
 constexpr std::size_t kHashDigits = 64;
-constexpr std::size_t kIndexed = 16;
 
-/// Takes as long for texts that differ early as for those that differ late.
-bool same_hash(std::string_view a, std::string_view b) {
-  if (a.size() != b.size()) return false;
+/// Takes as long for hashes that differ early as for those that differ late.
+bool same_hash(const std::array<unsigned char, 32>& a, const std::array<unsigned char, 32>& b) {
   unsigned difference = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference |= static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]);
-  }
+  for (std::size_t i = 0; i < a.size(); ++i) difference |= static_cast<unsigned>(a[i] ^ b[i]);
   return difference == 0;
+}
+
+/// Of 64 digits.
+std::array<unsigned char, 32> from_hex(std::string_view digits) {
+  std::array<unsigned char, 32> bytes{};
+  for (std::size_t i = 0; i < bytes.size() && 2 * i + 1 < digits.size(); ++i) {
+    std::from_chars(&digits[2 * i], &digits[2 * i] + 2, bytes[i], 16);
+  }
+  return bytes;
 }
 
 /// What stands behind "SCHEME ".
@@ -91,8 +98,15 @@ std::optional<Role> role_of(std::string_view text) {
 
 Tokens::Tokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
   for (const Token& token : tokens_) {
-    by_hash_.emplace(std::string_view(token.sha256).substr(0, kIndexed), &token);
+    const Hash hash = from_hex(token.sha256);
+    by_hash_.emplace(first_bytes(hash), Entry{.hash = hash, .token = &token});
   }
+}
+
+std::uint64_t Tokens::first_bytes(const Hash& hash) {
+  std::uint64_t first = 0;
+  std::memcpy(&first, hash.data(), sizeof first);
+  return first;
 }
 
 Verdict Tokens::judge(std::string_view authorization, const Need& need) const {
@@ -107,12 +121,12 @@ Verdict Tokens::judge(std::string_view authorization, const Need& need) const {
     if (colon != std::string::npos) secret = std::string_view(decoded).substr(colon + 1);
   }
   if (secret.empty()) return {};
-  const std::string hash = base::sha256_hex(secret);
+  const Hash hash = base::sha256(secret);
   Verdict verdict;
-  const auto [first, last] = by_hash_.equal_range(std::string_view(hash).substr(0, kIndexed));
+  const auto [first, last] = by_hash_.equal_range(first_bytes(hash));
   for (auto found = first; found != last; ++found) {
-    const Token& token = *found->second;
-    if (!same_hash(token.sha256, hash)) continue;
+    if (!same_hash(found->second.hash, hash)) continue;
+    const Token& token = *found->second.token;
     if (allows(token, need)) return {.status = 200, .name = token.name};
     if (!token.unknown_elsewhere) verdict = {.status = 403, .name = token.name};
   }

@@ -1,6 +1,7 @@
 // Who may call: tokens, kept as hashes (spec: fleet-api 4.3, 15.11).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -66,9 +67,16 @@ class Tokens {
   [[nodiscard]] std::size_t size() const { return tokens_.size(); }
 
  private:
+  using Hash = std::array<unsigned char, 32>;
+  struct Entry {
+    Hash hash;
+    const Token* token;
+  };
+  static std::uint64_t first_bytes(const Hash& hash);
+
   std::vector<Token> tokens_;
-  /// By the first digits of the hash: finding one tells nothing of the token.
-  std::unordered_multimap<std::string_view, const Token*> by_hash_;
+  /// By the first bytes of the hash: finding one tells nothing of the token.
+  std::unordered_multimap<std::uint64_t, Entry> by_hash_;
 };
 
 /// Tokens that may be replaced while requests are judged. Thread-safe.

@@ -76,11 +76,13 @@ std::string start_of_head(int status) {
 }
 
 PreparedAnswer::PreparedAnswer(Answer answer)
-    : status_(answer.status), head_(start_of_head(answer.status)) {
-  for (const auto& [name, value] : answer.headers) append_header(head_, name, value);
-  if (!has_body(status_)) return;
-  body_ = std::move(answer.body);
-  head_ += fmt::format("Content-Length: {}\r\n", body_.size());
+    : status_(answer.status), bytes_(start_of_head(answer.status)) {
+  for (const auto& [name, value] : answer.headers) append_header(bytes_, name, value);
+  const bool with_body = has_body(status_);
+  if (with_body) bytes_ += fmt::format("Content-Length: {}\r\n", answer.body.size());
+  head_ = bytes_.size();
+  if (with_body) bytes_ += answer.body;
+  bytes_.shrink_to_fit();
 }
 
 }  // namespace kollect::http

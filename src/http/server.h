@@ -82,14 +82,14 @@ class PreparedAnswer {
   explicit PreparedAnswer(Answer answer);
   [[nodiscard]] int status() const { return status_; }
   /// Status line and headers with their line ends, Content-Length among them.
-  [[nodiscard]] const std::string& head() const { return head_; }
+  [[nodiscard]] std::string_view head() const { return std::string_view(bytes_).substr(0, head_); }
   /// Empty where the status has none.
-  [[nodiscard]] const std::string& body() const { return body_; }
+  [[nodiscard]] std::string_view body() const { return std::string_view(bytes_).substr(head_); }
 
  private:
   int status_;
-  std::string head_;
-  std::string body_;
+  std::size_t head_;  ///< bytes of the head
+  std::string bytes_;
 };
 
 /// A plain request (GET or HEAD without a body) as it lies in the buffer of its connection: good

@@ -46,7 +46,8 @@ class PlainSocket final : public Socket {
                         ErrorCode& error) override {
     const std::array<asio::const_buffer, 2> pieces = {asio::buffer(first.data(), first.size()),
                                                       asio::buffer(second.data(), second.size())};
-    const std::size_t sent = socket_.write_some(pieces, error);
+    const std::size_t sent =
+        second.empty() ? socket_.write_some(pieces[0], error) : socket_.write_some(pieces, error);
     if (error == asio::error::would_block || error == asio::error::try_again) error = {};
     return sent;
   }

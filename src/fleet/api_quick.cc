@@ -1,0 +1,58 @@
+// Polls whose answer is ready, on the short way.
+#include "fleet/api.h"
+#include "fleet/api_call.h"
+
+namespace kollect::fleet {
+
+namespace {
+
+struct Poll {
+  Route route = Route::kClusters;
+  std::string_view dns = {};
+};
+
+/// Of a path as Flux sends it, with nothing that has to be decoded.
+std::optional<Poll> poll_of(std::string_view path) {
+  if (!path.starts_with(kFluxPath) || path.find('%') != std::string_view::npos) return {};
+  path.remove_prefix(kFluxPath.size());
+  if (path.empty()) return Poll{};
+  if (path.front() != '/') return {};
+  path.remove_prefix(1);
+  const std::size_t slash = path.find('/');
+  if (slash == std::string_view::npos) return {};
+  const std::string_view what = path.substr(slash + 1);
+  Poll poll{.dns = path.substr(0, slash)};
+  if (what == "platform-components") {
+    poll.route = Route::kComponents;
+  } else if (what == "namespaces") {
+    poll.route = Route::kNamespaces;
+  } else if (what == "rolebindings") {
+    poll.route = Route::kRoleBindings;
+  } else {
+    return {};
+  }
+  return poll;
+}
+
+}  // namespace
+
+std::shared_ptr<const http::PreparedAnswer> Api::quick(const http::RequestView& request) {
+  const auto poll = poll_of(request.path);
+  const auto authorization = request.header("authorization");
+  if (!poll || !request.query.empty() || !authorization) return nullptr;
+  const auto began = clock_.steady_now();
+  Need need{.role = Role::kReader};
+  if (poll->route != Route::kClusters) need.cluster_dns = poll->dns;
+  if (tokens_.current()->judge(*authorization, need).status != 200) return nullptr;
+  ReadyPtr ready = fleet_.answer_at_hand(poll->route, poll->dns);
+  if (!ready) return nullptr;
+  const auto* form = ready->form_at_hand({.accept_encoding = request.header("accept-encoding"),
+                                          .if_none_match = request.header("if-none-match")});
+  if (form == nullptr) return nullptr;
+  if (watch_.meter != nullptr) {
+    watch_.meter->count(counted(poll->route), form->status(), clock_.steady_now() - began);
+  }
+  return {std::move(ready), form};
+}
+
+}  // namespace kollect::fleet
