@@ -16,13 +16,14 @@ from flux_cluster import NAMES, PROVIDERS, SETS, Cluster
 
 TEMPORARY = tempfile.TemporaryDirectory(prefix="kollect-e2e-flux-")
 API, OUTAGE = {}, {}
+INVENTORY = pathlib.Path(TEMPORARY.name) / "inventory.db"
 AWKWARD = 'say "hi"\nback\\slash: colon # hash\t\'q\' {a,b} [c] << no >> ${x} {{ y }} é \u2028 <b>& %s *a !b |'
 
 
 def setUpModule():
     flux_cluster.start()
     Outage.begin()
-    API["server"] = Server(TEMPORARY.name, "sqlite", "empty.json")
+    API["server"] = Server(TEMPORARY.name, "sqlite", "empty.json", INVENTORY_URL=f"sqlite://{INVENTORY}")
 
 
 def tearDownModule():
@@ -72,6 +73,21 @@ class Scenario(harness.Case):
     def all_ready(self, cluster):
         for kind in (PROVIDERS, SETS):
             self.comes_to(lambda kind=kind: {name: status for name, (status, _) in cluster.ready(kind).items()}, dict.fromkeys(NAMES, "True"))
+
+    def no_drift(self, cluster):
+        """The API finds in what was rendered what it told, but that nothing works: no controller is here."""
+        objects = cluster.rendered()
+        # Lists of Kubernetes' own kinds do not name them.
+        own = {"Namespace": "v1", "ConfigMap": "v1", "ClusterRoleBinding": "rbac.authorization.k8s.io/v1"}
+        items = [{"kind": kind, "apiVersion": own.get(kind), **one} for kind, one in ((name.split("/")[0], one) for name, one in objects.items())]
+        harness.write(self.folder / "objects.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+        self.ends(harness.run("collect", "--config", flux_cluster.DEPLOY / "drift", "--manifests", self.folder / "objects.json", "--cluster", cluster.name,
+                              "--sqlite", INVENTORY), 0)
+        status, report = self.server.read(f"/drift?cluster={cluster.name}")
+        self.assertEqual(status, 200, report)
+        found = {(one["finding"], f"{one['object']['kind']}/{one['object']['name']}") for one in report["findings"]}
+        flux = ("HelmRelease/", "Kustomization/", "OCIRepository/", "HelmRepository/")
+        self.assertEqual(found, {("not_ready", name) for name in objects if name.startswith(flux)})
 
     def renders(self, cluster, names):
         cluster.settle(self.asked)
@@ -186,6 +202,7 @@ class Forms(Scenario):
         self.assertEqual((specs["HelmRepository/charts-http-a"]["url"], charts[0]["sourceRef"]), ("https://charts.test", {"kind": "HelmRepository", "name": "charts-http-a"}))
         release = specs["HelmRelease/platform-oci-a"]
         self.assertEqual((release["releaseName"], release["targetNamespace"], release["install"]["createNamespace"]), ("oci-a", "oci-a", True))
+        self.no_drift(one)
 
     def test_kustomize_paths_of_every_environment(self):
         self.catalog(component("tiered", "core/tiered/1.0", cluster_env_enabled=True), component("flat", "core/flat", tag="v2", depends_on=["tiered", "absent"]),
@@ -208,6 +225,8 @@ class Forms(Scenario):
         self.untouched_but(dev, {"OCIRepository/platform-tiered"}, lambda: self.change(dev, platform_components=[{"id": "tiered", "oci_tag": "v1.0.0-1"}]))
         self.untouched_but(dev, {"OCIRepository/platform-flat", "Kustomization/platform-flat"},
                            lambda: self.change(dev, platform_components=[{"id": "flat", "enabled": False}]))
+        for one in clusters.values():
+            self.no_drift(one)
 
     def test_awkward_values(self):
         ids = ("a/b", "a-b", "123", "Ünï/Code", "x" * 80, "日本", "true")
@@ -232,6 +251,7 @@ class Forms(Scenario):
         [namespace] = [found["metadata"] for name, found in one.rendered().items() if name.startswith("Namespace/awk-ward-")]
         self.assertEqual(namespace["annotations"], {"a": AWKWARD, "kollect.dev/refused": "bad, bad key, b c"})
         self.assertEqual({key: value for key, value in namespace["labels"].items() if "/" not in key}, {"good": "1"})
+        self.no_drift(one)
         # With these a poll would fail as a whole.
         for text in ("\x7f", "\x80", "\x9f", "\ufffe", "\uffff"):
             self.write("PUT", "/namespaces/Awk%20Ward", {"annotations": {"a": text}}, status=422)
@@ -256,8 +276,10 @@ class Access(Scenario):
         self.assertEqual(one.rendered()["Namespace/team-a"]["metadata"]["labels"]["team"], "b")
         self.untouched_but(one, {"ClusterRoleBinding/team:a"}, lambda: self.write("PUT", "/rolebindings/team:a", {"role": "edit"}))
         self.assertEqual(one.rendered()["ClusterRoleBinding/team:a"]["roleRef"]["name"], "edit", "another role is another binding")
+        self.no_drift(one)
         self.write("PUT", f"/clusters/{one.name}", {"namespaces": [], "rolebindings": []})
         self.renders(one, {"Namespace/kube-public"})  # what a cluster cannot do without is not deleted
+        self.no_drift(one)
 
     def test_more_than_a_hundred(self):
         names = [f"many-{number:03}" for number in range(120)]
