@@ -237,7 +237,7 @@ base::Result<> Commands::create_component() {
   if (said_.cluster.empty()) return show(made->value);
   KL_TRY(show_part("component", made->value));
   KL_ASSIGN(const auto cluster, write(assignment(Family::kComponent)));
-  return show_part("cluster", *cluster);
+  return cluster ? show_part("cluster", *cluster) : base::Result<>();
 }
 
 base::Result<> Commands::set_component() {
@@ -320,7 +320,7 @@ base::Result<> Commands::create_namespace() {
   if (said_.cluster.empty()) return show(made->value);
   KL_TRY(show_part("namespace", made->value));
   KL_ASSIGN(const auto cluster, write(assignment(Family::kNamespace)));
-  return show_part("cluster", *cluster);
+  return cluster ? show_part("cluster", *cluster) : base::Result<>();
 }
 
 void Commands::declare_role_bindings(CLI::App& noun) {

@@ -372,6 +372,7 @@ base::Result<PollNotes> SqliteKeeper::polls() {
 }
 
 base::Result<> SqliteKeeper::keep(std::span<const Change> changes) {
+  if (!transaction_) return base::terminal("sqlite: keep() without a turn");
   dbfile::Transaction transaction = std::move(*transaction_);
   transaction_.reset();
   for (const Change& change : changes) {
