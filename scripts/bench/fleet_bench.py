@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Polls of the fleet API beside a server with one static answer, in one run.
 
-  fleet_bench.py BUILD-DIR [--clusters N]... [--components N] [--requests N] [--no-gzip]
+  fleet_bench.py BUILD-DIR [--clusters N]... [--components N] [--requests N] [--rounds N] [--no-gzip]
 
 Server and client have a core each. Rates are requests a second; the ratio is to the static server, which answers with the bytes
 of one poll and shares the HTTP library, so that it says what reading tokens, names and answers costs.
@@ -12,11 +12,14 @@ import json
 import os
 import pathlib
 import signal
+import statistics
 import subprocess
 import tempfile
 import urllib.request
 
 SERVER_CORE, CLIENT_CORE = "0", "1"
+# Name, connections, part of the requests, kept or new connections.
+LOADS = (("1", 1, 4, "keep"), ("16", 16, 1, "keep"), ("64", 64, 1, "keep"), ("new", 16, 10, "new"))
 
 
 def seed(clusters, components):
@@ -55,14 +58,17 @@ class Bench:
             raise SystemExit(f"{answer['errors']} requests failed")
         return answer
 
-    def measure(self, pid, port, paths):
-        requests, found = self.args.requests, {}
-        for name, connections, count, kind in (("1", 1, requests // 4, "keep"), ("16", 16, requests, "keep"), ("64", 64, requests, "keep"),
-                                               ("new", 16, min(requests // 4, 20000), "new")):
-            before = cpu_seconds(pid)
-            found[name] = self.ask(port, connections, count, kind, paths)
-            found[name]["cpu_us"] = (cpu_seconds(pid) - before) / count * 1e6
-        return found
+    def measure(self, server):
+        """One round of all loads."""
+        for name, connections, part, kind in LOADS:
+            count = self.args.requests // part
+            before = cpu_seconds(server["process"].pid)
+            found = self.ask(server["port"], connections, count, kind, server["paths"])
+            found["cpu_us"] = (cpu_seconds(server["process"].pid) - before) / count * 1e6
+            server["rounds"][name].append(found)
+
+    def serve(self, name, process, port, paths):
+        return {"name": name, "process": process, "port": port, "paths": paths, "memory": None, "rounds": {load[0]: [] for load in LOADS}}
 
     def fleet(self, clusters):
         seed_file, paths = self.folder / f"seed-{clusters}.json", self.folder / f"paths-{clusters}"
@@ -76,38 +82,37 @@ class Bench:
             line = process.stderr.readline()
             if not line:
                 raise SystemExit("the server has ended")
-        port = int(json.loads(line)["port"])
-        try:
-            self.ask(port, 16, clusters, "keep", paths)  # every answer is put together once
-            memory = next(int(one.split()[1]) for one in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines() if one.startswith("VmRSS"))
-            request = urllib.request.Request(f"http://127.0.0.1:{port}{paths.read_text().splitlines()[0]}",
-                                             headers=dict(one.split(": ") for one in self.headers.read_text().splitlines()))
-            with urllib.request.urlopen(request) as answer:
-                body = answer.read()
-            return self.measure(process.pid, port, paths), memory / 1024, body
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
+        server = self.serve(f"{clusters:,}", process, int(json.loads(line)["port"]), paths)
+        self.ask(server["port"], 16, clusters, "keep", paths)  # every answer is put together once
+        status = pathlib.Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8").splitlines()
+        server["memory"] = next(int(one.split()[1]) for one in status if one.startswith("VmRSS")) / 1024
+        return server
+
+    def body_of(self, server):
+        request = urllib.request.Request(f"http://127.0.0.1:{server['port']}{server['paths'].read_text().splitlines()[0]}",
+                                         headers=dict(one.split(": ") for one in self.headers.read_text().splitlines()))
+        with urllib.request.urlopen(request) as answer:
+            return answer.read()
 
     def static(self, body):
         (self.folder / "body").write_bytes(body)
         (self.folder / "paths-static").write_text("/api/v2/flux/clusters/cluster-00000.example.test/platform-components\n", encoding="utf-8")
         process = self.start([self.build / "bench/fleet_load", "static", self.folder / "body"])
-        try:
-            return self.measure(process.pid, int(process.stdout.readline()), self.folder / "paths-static")
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait()
+        return self.serve("static answer", process, int(process.stdout.readline()), self.folder / "paths-static")
 
 
-def row(name, measured, static, memory):
-    cells = [name]
-    for key in ("1", "16", "64", "new"):
-        one = measured[key]
-        cells.append(f"{one['rate']:,} ({one['p50_us']}, {one['p99_us']}; {one['cpu_us']:.1f})")
-    cells.append("" if memory is None else f"{memory:.0f}")
-    for what in (lambda key: measured[key]["rate"] / static[key]["rate"], lambda key: static[key]["cpu_us"] / measured[key]["cpu_us"]):
-        cells.append(" ".join(f"{what(key):.2f}" for key in ("1", "16", "64", "new")))
+def middle(server, load, what):
+    return statistics.median(one[what] for one in server["rounds"][load])
+
+
+def row(server, static):
+    cells = [server["name"]]
+    for load, *_ in LOADS:
+        rate, p50, p99, cpu = (middle(server, load, what) for what in ("rate", "p50_us", "p99_us", "cpu_us"))
+        cells.append(f"{rate:,.0f} ({p50:.0f}, {p99:.0f}; {cpu:.1f})")
+    cells.append("" if server["memory"] is None else f"{server['memory']:.0f}")
+    cells.append(" ".join(f"{middle(server, load, 'rate') / middle(static, load, 'rate'):.2f}" for load, *_ in LOADS))
+    cells.append(" ".join(f"{middle(static, load, 'cpu_us') / middle(server, load, 'cpu_us'):.2f}" for load, *_ in LOADS))
     return "| " + " | ".join(cells) + " |"
 
 
@@ -116,20 +121,32 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--clusters", type=int, action="append")
     parser.add_argument("--components", type=int, default=20)
-    parser.add_argument("--requests", type=int, default=200000)
+    parser.add_argument("--requests", type=int, default=100000)
+    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--no-gzip", action="store_true")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="kollect-fleet-bench-") as folder:
         bench = Bench(args.build.resolve(), pathlib.Path(folder), args)
-        found = {clusters: bench.fleet(clusters) for clusters in args.clusters or [100, 10000]}
-        body = next(iter(found.values()))[2]
-        static = bench.static(body)
+        servers = []
+        try:
+            for clusters in args.clusters or [100, 10000]:
+                servers.append(bench.fleet(clusters))
+            body = bench.body_of(servers[0])
+            static = bench.static(body)
+            servers.append(static)
+            for _ in range(args.rounds):
+                for server in servers:
+                    bench.measure(server)
+        finally:
+            for server in servers:
+                server["process"].send_signal(signal.SIGTERM)
+                server["process"].wait()
         size = f"{len(body):,} bytes" + ("" if args.no_gzip else f", {len(gzip.decompress(body)):,} unpacked")
-        print(f"one answer: {size}. Requests a second (p50, p99; processor time of the server, in microseconds) at 1, 16, 64 kept connections, 16 with a new one for each request")
+        print(f"One answer: {size}. Requests a second (p50, p99; processor time of the server for one, in microseconds) at 1, 16 and 64 kept connections\n"
+              f"and at 16 with a new connection for each request; medians of {args.rounds} rounds in turn.")
         print("| clusters | 1 | 16 | 64 | new | MiB | rate to static | processor to static |\n|---|---|---|---|---|---|---|---|")
-        for clusters, (measured, memory, _) in found.items():
-            print(row(f"{clusters:,}", measured, static, memory))
-        print(row("static answer", static, static, None))
+        for server in servers:
+            print(row(server, static))
 
 
 if __name__ == "__main__":

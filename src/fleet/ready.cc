@@ -37,13 +37,13 @@ bool accepts_gzip(std::string_view accept_encoding) {
 }
 
 Ready::Form::Form(std::string tag, std::string bytes, bool packed)
-    : etag(std::move(tag)),
-      whole(as_answer(200, etag, std::move(bytes), packed)),
-      unchanged(as_answer(304, etag, "", packed)) {}
+    : whole(as_answer(200, tag, std::move(bytes), packed)),
+      unchanged(as_answer(304, tag, "", packed)),
+      etag(std::move(tag)) {}
 
 Ready::Ready(std::string text, bool of_dead)
-    : etag(fmt::format("\"{:016x}\"", base::xxh64(text))),
-      dead(of_dead),
+    : dead(of_dead),
+      etag(fmt::format("\"{:016x}\"", base::xxh64(text))),
       plain_(etag, std::move(text), false) {
   body = plain_.whole.body();
 }

@@ -27,9 +27,16 @@ class Ready {
   static std::shared_ptr<const Ready> make(std::string body, bool dead = false);
   Ready(std::string text, bool of_dead);
 
-  std::string etag;  ///< with its quotes; of the plain body
+  // What each poll looks at stands together: with many clusters little of this is in a cache.
   std::string_view body;
   bool dead;  ///< of a cluster that was deleted
+
+ private:
+  struct Form;
+  mutable std::atomic<const Form*> packed_at_hand_ = nullptr;
+
+ public:
+  std::string etag;  ///< with its quotes; of the plain body
 
   /// The form that the client wants: plain, gzip, or 304 when it has that already. Lives as long
   /// as this.
@@ -40,9 +47,9 @@ class Ready {
  private:
   /// One coding of the body, and that the client has it.
   struct Form {
-    std::string etag;
     http::PreparedAnswer whole;
     http::PreparedAnswer unchanged;
+    std::string etag;
     Form(std::string tag, std::string bytes, bool packed);
   };
   [[nodiscard]] const Form& packed() const;
@@ -52,7 +59,6 @@ class Ready {
   Form plain_;
   mutable std::once_flag packing_;
   mutable std::unique_ptr<const Form> packed_;
-  mutable std::atomic<const Form*> packed_at_hand_ = nullptr;
 };
 using ReadyPtr = std::shared_ptr<const Ready>;
 
