@@ -21,8 +21,11 @@ class Postgres:
         self.start(**settings)
 
     def script(self, command, **env):
-        return subprocess.run([str(SCRIPT), command, self.name], env={**os.environ, "OWNER_PID": str(os.getpid()), **env}, check=True,
-                              capture_output=True, text=True).stdout
+        done = subprocess.run([str(SCRIPT), command, self.name], env={**os.environ, "OWNER_PID": str(os.getpid()), **env}, check=False,
+                              capture_output=True, text=True)
+        if done.returncode != 0:
+            raise AssertionError(f"{done.args}: {done.stderr}")
+        return done.stdout
 
     def start(self, **settings):
         for name, value in re.findall(r"(\w+)=(\S+)", self.script("start", **settings)):
@@ -44,14 +47,18 @@ class Postgres:
     def frozen(self):
         """All its processes stand still."""
         main = int((pathlib.Path(self.values["PG_SOCKETS"]).parent / "server.pid").read_text())
-        children = subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=True).stdout.split()
-        for pid in (main, *map(int, children)):
-            os.kill(pid, signal.SIGSTOP)
+        os.kill(main, signal.SIGSTOP)  # first, so that there are no new ones
+        everybody = [main, *map(int, subprocess.run(["pgrep", "-P", str(main)], capture_output=True, text=True, check=False).stdout.split())]
+        self.signal(everybody[1:], signal.SIGSTOP)
         try:
             yield
         finally:
-            for pid in (main, *map(int, children)):
-                os.kill(pid, signal.SIGCONT)
+            self.signal(everybody, signal.SIGCONT)
+
+    def signal(self, processes, number):
+        for process in processes:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, number)
 
     def url(self, folder, user="test"):
         return f"postgres://{user}:secret@127.0.0.1:{self.values['PGPORT']}/test?options=-csearch_path%3D{self.schema(folder)}"

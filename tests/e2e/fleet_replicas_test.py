@@ -113,7 +113,7 @@ class ManyProcesses(fleet_test.OnEveryStore):
     def test_nothing_acknowledged_is_lost_whatever_dies(self):
         processes = Processes(self.folder)
         self.addCleanup(processes.stop)
-        rounds, kills = 25, [0, 2, 1, "postgres", 3, 0, 4, 1]
+        rounds, kills = 25, [0, 2, 1, "postgres", 3, 0, "postgres stands still", 4, 1]
         writers = [Writer(processes, number) for number in range(len(self.FIELDS))]
         problems = []
 
@@ -129,14 +129,20 @@ class ManyProcesses(fleet_test.OnEveryStore):
                 problems.append(error)
 
         def destroy():
-            for number, victim in enumerate(kills, 1):
-                while sum(one.acknowledged for one in writers) < number * 15 and not problems:
-                    time.sleep(0.01)
-                if victim == "postgres":
-                    server.script("kill")
-                    server.start()
-                else:
-                    processes.kill(victim)
+            try:
+                for number, victim in enumerate(kills, 1):
+                    while sum(one.acknowledged for one in writers) < number * 15 and not problems:
+                        time.sleep(0.01)
+                    if victim == "postgres":
+                        server.script("kill")
+                        server.start()
+                    elif victim == "postgres stands still":
+                        with server.frozen():
+                            time.sleep(0.5)
+                    else:
+                        processes.kill(victim)
+            except Exception as error:
+                problems.append(error)
 
         self.together(destroy, *(lambda number=number: write(number) for number in range(len(writers))))
         self.assertEqual(problems, [])
