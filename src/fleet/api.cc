@@ -53,6 +53,7 @@ http::Answer typed_text(std::string text, const char* type) {
 }  // namespace
 
 std::size_t Api::counted(Route route) {
+  static_assert(kCountedHealth == kHealth);
   switch (route) {
     case Route::kComponents:
     case Route::kTrimmedComponents:

@@ -8,6 +8,7 @@ import pathlib
 import resource
 import signal
 import socket
+import sqlite3
 import time
 import unittest
 
@@ -150,6 +151,24 @@ class Limits(harness.Case):
         self.server.process.stdout.close()
         self.server = fleet_test.Server(self.folder, "sqlite", "harbour.json")
         self.assertEqual(self.server.read("/namespaces/late")[0], 200)
+
+    def test_alive_though_all_workers_wait_for_the_store(self):
+        self.start()
+        held = sqlite3.connect(self.folder / "fleet.db", isolation_level=None)
+        self.addCleanup(held.close)
+        held.execute("BEGIN IMMEDIATE")
+        writes = [self.connect(text_of("POST", "/namespaces", Content_Type="application/json", Content_Length=len(body)) + body)
+                  for body in (b'{"id": "w%d"}' % n for n in range(4))]
+        for _ in range(20):
+            self.assertEqual(self.server.ask("GET", "/health")[0], 200)
+        for one in writes:
+            one.setblocking(False)
+            with self.assertRaises(BlockingIOError, msg="the writes wait still"):
+                one.recv(1)
+        held.execute("ROLLBACK")
+        for one in writes:
+            one.setblocking(True)
+            self.assertIn(one.recv(12), (b"HTTP/1.1 200", b"HTTP/1.1 500"))
 
     def test_the_end_does_not_wait_for_ever(self):
         self.start(BODY_TIMEOUT="1s")
