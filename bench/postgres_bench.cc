@@ -97,7 +97,7 @@ struct Ground {
                               row.target_name, row.uid, row.ns, payload);
           return {};
         });
-    auto connection = must(postgres::connect(context, options.dsn));
+    auto connection = must(pgsql::connect(context, options.dsn));
     std::vector<double> times;
     for (int i = 0; i < 3; ++i) {
       must(connection.run(
