@@ -7,6 +7,7 @@
 #include "collector/collector.h"
 #include "inventory/row_store.h"
 #include "kube/reflector.h"
+#include "manager/cluster_target_controller.h"
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
 #include "manager/secret_reader.h"
@@ -68,10 +69,14 @@ struct Manager::Impl {
   void wake_namespace_inventories(const std::string& ns, base::Duration wait);
   void wake_namespace_targets(const std::string& ns);
   void wake_all_targets();
+  void wake_cluster_targets();
+  [[nodiscard]] TargetOptions target_options() const;
   template <class T>
   void sink_changed(const char* family, const CacheEvent<T>& event);
   template <class T>
   void watch(const std::string& kind, ObjectCache<T>& cache);
+  template <class T>
+  void watch_in(const std::string& kind, ObjectCache<T>& cache, const std::string& ns);
   [[nodiscard]] bool synced() const;
 
   kube::Client& client;
@@ -82,11 +87,28 @@ struct Manager::Impl {
 
   WorkQueue target_queue{clock, queue_options(options.reconcile_rate_limit)};
   WorkQueue inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
+  WorkQueue cluster_target_queue{clock, queue_options(options.reconcile_rate_limit)};
 
   ObjectCache<api::Profile> profiles{"KollectProfile", [this](const auto& event) {
                                        if (!event.matters()) return;
                                        wake_namespace_targets(event.key().ns);
+                                       const Key key = event.key();
+                                       for (const auto& target : cluster_targets.all()) {
+                                         const auto& ref = target->object.spec.profile_ref;
+                                         if (ref.ns == key.ns && ref.name == key.name) {
+                                           cluster_target_queue.add(target->key());
+                                         }
+                                       }
                                      }};
+  // Not watched in tenant mode.
+  ObjectCache<api::ClusterTarget> cluster_targets{"KollectClusterTarget",
+                                                  [this](const auto& event) {
+                                                    if (event.matters())
+                                                      cluster_target_queue.add(event.key());
+                                                  }};
+  ObjectCache<api::ClusterScope> cluster_scopes{"KollectClusterScope", [this](const auto& event) {
+                                                  if (event.matters()) wake_cluster_targets();
+                                                }};
   ObjectCache<api::Target> targets{"KollectTarget", [this](const auto& event) {
                                      if (!event.matters()) return;
                                      target_queue.add(event.key());
@@ -124,20 +146,14 @@ struct Manager::Impl {
   InventoryController inventory_controller{
       caches, sinks, exporter, board,
       writer, clock, log,      {.max_export_bytes = options.max_export_bytes}};
-  TargetController target_controller{caches,
-                                     targets,
-                                     sinks,
-                                     collector,
-                                     board,
-                                     writer,
-                                     clock,
-                                     log,
-                                     {.count_resync = options.count_resync,
-                                      .default_included = options.default_included,
-                                      .default_excluded = options.default_excluded,
-                                      .watch_namespaces = options.watch_namespaces,
-                                      .extract = options.extract,
-                                      .tenant_mode = options.tenant_mode}};
+  TargetController target_controller{caches, targets, sinks, collector,       board,
+                                     writer, clock,   log,   target_options()};
+  ClusterTargetController cluster_target_controller{
+      {.profiles = profiles, .targets = cluster_targets, .scopes = cluster_scopes},
+      collector,
+      writer,
+      clock,
+      target_options()};
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
@@ -148,7 +164,10 @@ struct Manager::Impl {
 void Manager::Impl::wire() {
   store.on_change([this](const inventory::Owner& owner) { exporter.rows_changed(owner); });
   collector.on_signal([this](const inventory::Owner& owner) {
-    target_queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
+    WorkQueue& queue = owner.owner_class == inventory::OwnerClass::kClusterTarget
+                           ? cluster_target_queue
+                           : target_queue;
+    queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
   });
   collector.on_namespaces_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
@@ -169,6 +188,22 @@ void Manager::Impl::wake_namespace_targets(const std::string& ns) {
 
 void Manager::Impl::wake_all_targets() {
   for (const auto& target : targets.all()) target_queue.add_after(target->key(), kSignalPace);
+  wake_cluster_targets();
+}
+
+void Manager::Impl::wake_cluster_targets() {
+  for (const auto& target : cluster_targets.all()) {
+    cluster_target_queue.add_after(target->key(), kSignalPace);
+  }
+}
+
+TargetOptions Manager::Impl::target_options() const {
+  return {.count_resync = options.count_resync,
+          .default_included = options.default_included,
+          .default_excluded = options.default_excluded,
+          .watch_namespaces = options.watch_namespaces,
+          .extract = options.extract,
+          .tenant_mode = options.tenant_mode};
 }
 
 template <class T>
@@ -191,19 +226,23 @@ template <class T>
 void Manager::Impl::watch(const std::string& kind, ObjectCache<T>& cache) {
   std::vector<std::string> namespaces = options.watch_namespaces;
   if (namespaces.empty()) namespaces.emplace_back();
-  for (const std::string& ns : namespaces) {
-    reflectors.push_back(std::make_unique<kube::Reflector>(
-        client,
-        kube::WatchQuery{
-            .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
-        cache.feed(ns), gate, clock, log,
-        kube::ReflectorOptions{.silence = options.watch_silence}));
-  }
+  for (const std::string& ns : namespaces) watch_in(kind, cache, ns);
+}
+
+template <class T>
+void Manager::Impl::watch_in(const std::string& kind, ObjectCache<T>& cache,
+                             const std::string& ns) {
+  reflectors.push_back(std::make_unique<kube::Reflector>(
+      client,
+      kube::WatchQuery{
+          .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
+      cache.feed(ns), gate, clock, log, kube::ReflectorOptions{.silence = options.watch_silence}));
 }
 
 bool Manager::Impl::synced() const {
   return profiles.synced() && targets.synced() && scopes.synced() && inventories.synced() &&
-         snapshot_sinks.synced() && database_sinks.synced() && event_sinks.synced();
+         snapshot_sinks.synced() && database_sinks.synced() && event_sinks.synced() &&
+         (options.tenant_mode || (cluster_targets.synced() && cluster_scopes.synced()));
 }
 
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
@@ -224,6 +263,10 @@ void Manager::start() {
   impl.watch("KollectEventSink", impl.event_sinks);
   impl.watch("KollectTarget", impl.targets);
   impl.watch("KollectInventory", impl.inventories);
+  if (!impl.options.tenant_mode) {
+    impl.watch_in("KollectClusterScope", impl.cluster_scopes, "");
+    impl.watch_in("KollectClusterTarget", impl.cluster_targets, "");
+  }
   impl.exporter.start();
   impl.collector.start();
   for (auto& reflector : impl.reflectors) {
@@ -252,6 +295,12 @@ void Manager::start() {
       "kollecttarget", impl.target_queue, impl.options.target_workers,
       [this](const base::Context& context, const Key& key) {
         return impl_->target_controller.reconcile(context, key);
+      },
+      impl.clock, impl.log));
+  impl.workers.push_back(std::make_unique<Workers>(
+      "kollectclustertarget", impl.cluster_target_queue, impl.options.cluster_target_workers,
+      [this](const base::Context& context, const Key& key) {
+        return impl_->cluster_target_controller.reconcile(context, key);
       },
       impl.clock, impl.log));
   impl.workers.push_back(std::make_unique<Workers>(

@@ -31,6 +31,7 @@ struct ManagerOptions {
   base::Duration watch_silence = std::chrono::seconds(75);
   std::size_t target_workers = 5;
   std::size_t inventory_workers = 3;
+  std::size_t cluster_target_workers = 2;
   base::Duration reconcile_rate_limit{};  ///< 0: 5 ms base, 1000 s cap
   base::Duration count_resync = std::chrono::seconds(60);
   exporter::ExporterOptions exporter;

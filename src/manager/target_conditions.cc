@@ -27,7 +27,7 @@ bool is_sink_reason(const std::string& reason) {
 /// These are said by an event when they come (spec: runtime 7.1).
 bool has_event(const std::string& reason) {
   return reason == "ScopeGVKDenied" || reason == "ScopeNamespaceDenied" ||
-         reason == "ExtractionFailed" || is_sink_reason(reason);
+         reason == "ProfileForbidden" || reason == "ExtractionFailed" || is_sink_reason(reason);
 }
 
 void reachable(StatusDraft& draft, const TargetFacts& facts) {
@@ -70,7 +70,7 @@ std::optional<base::Error> problem_of(const TargetFacts& facts) {
 
 std::vector<Told> set_target_conditions(StatusDraft& draft, const TargetFacts& facts) {
   std::vector<Told> told;
-  if (!facts.blocked) reachable(draft, facts);
+  if (!facts.blocked && !facts.namespaces) reachable(draft, facts);
   if (const auto problem = problem_of(facts)) {
     told.push_back(degrade(draft, problem->reason, problem->message, has_event(problem->reason)));
     return told;
@@ -84,8 +84,12 @@ std::vector<Told> set_target_conditions(StatusDraft& draft, const TargetFacts& f
     draft.drop("Synced");
     return told;
   }
-  const std::string message = fmt::format("profile {}: {} resource{}", facts.profile, facts.rows,
-                                          facts.rows == 1 ? "" : "s");
+  const std::string message = fmt::format(
+      "profile {}: {}{} resource{}", facts.profile,
+      facts.namespaces
+          ? fmt::format("{} namespace{}, ", *facts.namespaces, *facts.namespaces == 1 ? "" : "s")
+          : "",
+      facts.rows, facts.rows == 1 ? "" : "s");
   draft.set({.type = "Ready", .status = "True", .reason = "Collecting", .message = message});
   if (facts.forbidden_namespaces.empty()) {
     draft.set({.type = "Synced", .status = "True", .reason = "Collecting", .message = message});
@@ -100,7 +104,9 @@ std::vector<Told> set_target_conditions(StatusDraft& draft, const TargetFacts& f
   }
   told.push_back({.topic = "state",
                   .warning = false,
-                  .reason = facts.sinks == 0 ? "NoSinksInNamespace" : "SinksReachable",
+                  .reason = facts.namespaces   ? ""
+                            : facts.sinks == 0 ? "NoSinksInNamespace"
+                                               : "SinksReachable",
                   .message = message});
   return told;
 }

@@ -1,4 +1,5 @@
-// The condition table of KollectTarget as a function of facts (spec: runtime 7.1).
+// The condition tables of KollectTarget and KollectClusterTarget as a function of facts (spec:
+// runtime 7.1, 7.2).
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct TargetFacts {
   /// First missing or broken sink of the namespace's inventories; its reason is the condition's.
   std::optional<base::Error> sink_problem = {};
   std::size_t sinks = 0;
+  /// Of a cluster target: how many namespaces it collects from. Sinks are not asked then.
+  std::optional<std::size_t> namespaces = {};
 };
 
 /// Sets Ready, Synced, SinkReachable and Degraded; in the order of the steps.

@@ -7,6 +7,8 @@
 
 #include "base/json/write.h"
 #include "base/strings.h"
+#include "manager/scope_rules.h"
+#include "manager/target_parts.h"
 
 namespace kollect::manager {
 
@@ -23,43 +25,6 @@ constexpr base::Duration kLookAgain = std::chrono::seconds(10);
 
 inventory::Owner owner_of(const Key& key) {
   return {.owner_class = inventory::OwnerClass::kTarget, .ns = key.ns, .name = key.name};
-}
-
-Value strings(const std::vector<std::string>& list) {
-  if (list.empty()) return {};
-  Array array;
-  for (const std::string& one : list) array.emplace_back(one);
-  return {std::move(array)};
-}
-
-bool same_kind(const api::GroupVersionKind& a, const api::GroupVersionKind& b) {
-  return base::to_lower(a.group) == base::to_lower(b.group) &&
-         base::to_lower(a.version) == base::to_lower(b.version) &&
-         base::to_lower(a.kind) == base::to_lower(b.kind);
-}
-
-/// Where namespaces may not be listed: those that the target names, else its own.
-select::Namespaces named_namespaces(const select::Selection& selection, const std::string& own) {
-  select::Namespaces named;
-  for (const std::string& name : selection.included_namespaces()) {
-    named[name] = {.name = name, .labels = {}, .annotations = {}};
-  }
-  if (named.empty()) named[own] = {.name = own, .labels = {}, .annotations = {}};
-  return named;
-}
-
-bool contains(const std::vector<std::string>& list, const std::string& name) {
-  return std::ranges::find(list, name) != list.end();
-}
-
-/// Everything that decides what is collected: equal texts need no new registration.
-std::string fingerprint_of(const Cached<api::Target>& target, const Cached<api::Profile>& profile) {
-  std::string text = fmt::format("{} {}\n{} {}\n", target.meta().uid, target.meta().generation,
-                                 profile.meta().uid, profile.meta().generation);
-  for (const auto& [key, value] : profile.meta().annotations) {
-    if (key.starts_with("kollect.dev/")) text += key + "=" + value + "\n";
-  }
-  return text;
 }
 
 }  // namespace
@@ -84,34 +49,12 @@ std::optional<base::Error> TargetController::check_scope(
   const std::string& ns = target->meta().ns;
   const auto scopes = caches_.scopes.in_namespace(ns);
   if (scopes.empty()) return std::nullopt;
-  const api::ScopeSpec& scope = scopes.front()->object.spec;
-  const std::string& scope_name = scopes.front()->meta().name;
-  if (!scope.allowed_gvks.empty()) {
-    for (const api::GroupVersionKind& kind : selection.kinds()) {
-      if (std::ranges::any_of(scope.allowed_gvks,
-                              [&](const auto& allowed) { return same_kind(allowed, kind); })) {
-        continue;
-      }
-      return base::configuration(
-          fmt::format("scope {} does not allow the kind {}", scope_name,
-                      kind.group.empty() ? kind.kind : kind.kind + "." + kind.group),
-          "ScopeGVKDenied");
-    }
-  }
+  const ScopeRules rules{.name = scopes.front()->meta().name, .spec = &scopes.front()->object.spec};
+  if (auto denied = rules.kinds_denied(selection.kinds())) return denied;
   const std::vector<std::string> own = {ns};
-  const auto& judged = !namespaces.matched.empty()     ? namespaces.matched
-                       : !namespaces.effective.empty() ? namespaces.effective
-                                                       : own;
-  for (const std::string& one : judged) {
-    if (!contains(scope.denied_namespaces, one) &&
-        (scope.allowed_namespaces.empty() || contains(scope.allowed_namespaces, one))) {
-      continue;
-    }
-    return base::configuration(
-        fmt::format("scope {} does not allow the namespace {}", scope_name, one),
-        "ScopeNamespaceDenied");
-  }
-  return std::nullopt;
+  return rules.namespaces_denied(!namespaces.matched.empty()     ? namespaces.matched
+                                 : !namespaces.effective.empty() ? namespaces.effective
+                                                                 : own);
 }
 
 std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDraft& draft,
@@ -143,41 +86,29 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
       .label_selector = spec.label_selector ? &*spec.label_selector : nullptr,
       .names = &spec.names,
       .opt_in = spec.watch_mode == "OptIn"};
-  auto selection = select::Selection::compile(filter, profile->object.spec.target_gvk);
-  if (!selection) {
-    base::Error error = selection.error();
-    error.reason = "InformerRegistrationFailed";
-    return error;
-  }
-  extract::Program::CompileInput input;
-  input.spec = &profile->object.spec;
-  input.annotations = profile->meta().annotations;
-  input.options = options_.extract;
-  for (const api::ResourceRule& rule : spec.resource_rules) input.rule_kinds.push_back(rule.gvk);
-  auto program = extract::Program::compile(input);
-  if (!program) {
-    const auto& first = program.error().front();
-    return base::configuration(
-        fmt::format("profile {}: {}: {}", spec.profile_ref, first.field, first.message),
-        "InformerRegistrationFailed");
-  }
+  KL_ASSIGN(auto selection, compile_selection(filter, profile->object.spec.target_gvk));
+  KL_ASSIGN(auto program, compile_program(*profile, spec.resource_rules, options_.extract));
   const collector::KnownNamespaces known = collector_.namespaces();
   if (!known.known && !known.error) {
     phase = TargetPhase::kUnknown;
     facts.waiting = "namespaces are not known yet";
     return std::nullopt;
   }
-  const select::NamespaceResult namespaces = selection->namespaces(
-      known.known ? *known.all : named_namespaces(*selection, ns), limits(ns));
+  select::Namespaces named;
+  if (!known.known) {
+    KL_ASSIGN(named, named_namespaces(selection, ns, *known.error));
+  }
+  const select::NamespaceResult namespaces =
+      selection.namespaces(known.known ? *known.all : named, limits(ns));
   draft.set_field("matchedNamespaces", strings(namespaces.matched));
   draft.set_field("effectiveNamespaces", strings(namespaces.effective));
   draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
-  if (auto denied = check_scope(target, *selection, namespaces)) return denied;
+  if (auto denied = check_scope(target, selection, namespaces)) return denied;
   collector_.register_target({.target = owner_of(target->key()),
-                              .selection = std::move(*selection),
-                              .program = std::move(*program),
+                              .selection = std::move(selection),
+                              .program = std::move(program),
                               .effective = namespaces.effective,
-                              .fingerprint = fingerprint_of(*target, *profile),
+                              .fingerprint = fingerprint_of(target->meta(), *profile),
                               .cluster = {}});
   return std::nullopt;
 }
@@ -185,24 +116,8 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
 void TargetController::read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
                                     TargetPhase& phase) {
   const collector::Signals signals = collector_.signals(owner_of(target->key()));
-  facts.complete = signals.complete;
-  facts.rows = signals.row_count;
-  facts.forbidden_namespaces = signals.forbidden_namespaces;
-  if (signals.access_check_error) facts.access_check_error = signals.access_check_error->message;
-  facts.extraction_failures = signals.extraction_failures;
-  facts.last_extraction_error = signals.last_extraction_error;
-  if (!signals.registered) {
-    phase = TargetPhase::kUnknown;
-    return;
-  }
-  if (signals.error) {
-    // What was read before stays and is exported; the target says that it does not go on.
-    facts.failed = signals.error;
-    facts.failed->reason = "InformerRegistrationFailed";
-    phase = signals.complete ? TargetPhase::kComplete : TargetPhase::kUnreadable;
-  } else {
-    phase = signals.complete ? TargetPhase::kComplete : TargetPhase::kUnknown;
-  }
+  phase = take_signals(signals, facts);
+  if (!signals.registered) return;
   draft.set_field("extractionFailures", static_cast<std::int64_t>(facts.extraction_failures));
   draft.set_field("lastExtractionError", facts.last_extraction_error.empty()
                                              ? Value()

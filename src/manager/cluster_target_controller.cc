@@ -1,0 +1,164 @@
+#include "manager/cluster_target_controller.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "manager/scope_rules.h"
+#include "manager/target_parts.h"
+
+namespace kollect::manager {
+
+using base::json::Value;
+
+namespace {
+
+constexpr const char* kKind = "KollectClusterTarget";
+constexpr const char* kFinalizer = "kollect.dev/cluster-target-cleanup";
+
+/// While the first list is on its way; signals come sooner.
+constexpr base::Duration kLookAgain = std::chrono::seconds(10);
+
+inventory::Owner owner_of(const Key& key) {
+  return {.owner_class = inventory::OwnerClass::kClusterTarget, .ns = "", .name = key.name};
+}
+
+}  // namespace
+
+base::Result<ClusterTargetController::ProfilePtr> ClusterTargetController::profile_of(
+    const api::ClusterTargetSpec& spec) const {
+  const std::string& ns = spec.profile_ref.ns;
+  const std::string& name = spec.profile_ref.name;
+  const auto& watched = options_.watch_namespaces;
+  if (!watched.empty() && std::ranges::find(watched, ns) == watched.end()) {
+    return base::denied(
+        fmt::format("profile {}/{}: the operator does not read that namespace", ns, name),
+        "ProfileForbidden");
+  }
+  ProfilePtr profile = caches_.profiles.get({.ns = ns, .name = name});
+  if (!profile || profile->problem) {
+    return base::not_found(fmt::format("there is no profile {} in namespace {}", name, ns),
+                           "ProfileNotFound");
+  }
+  return profile;
+}
+
+std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, StatusDraft& draft,
+                                                            TargetFacts& facts) {
+  const api::ClusterTargetSpec& spec = target->object.spec;
+  if (target->problem) return target->problem;
+  if (spec.suspend.value_or(false)) {
+    return base::configuration("spec.suspend is set; nothing is collected and its rows are removed",
+                               "Suspended");
+  }
+  KL_ASSIGN(const ProfilePtr profile, profile_of(spec));
+  facts.profile = spec.profile_ref.ns + "/" + spec.profile_ref.name;
+  const select::Filter filter{
+      .common = &spec,
+      .namespace_selector = spec.namespace_selector ? &*spec.namespace_selector : nullptr};
+  KL_ASSIGN(auto selection, compile_selection(filter, profile->object.spec.target_gvk));
+  KL_ASSIGN(auto program, compile_program(*profile, spec.resource_rules, options_.extract));
+  const collector::KnownNamespaces known = collector_.namespaces();
+  if (!known.known && !known.error) {
+    facts.waiting = "namespaces are not known yet";
+    return std::nullopt;
+  }
+  select::Namespaces named;
+  if (!known.known) {
+    KL_ASSIGN(named, named_namespaces(selection, "", *known.error));
+  }
+  select::NamespaceLimits limits{.default_included = options_.default_included,
+                                 .default_excluded = options_.default_excluded,
+                                 .watch_namespaces = options_.watch_namespaces,
+                                 .allowed = {},
+                                 .denied = {}};
+  const auto scopes = caches_.scopes.all();
+  if (!scopes.empty()) {
+    limits.allowed = scopes.front()->object.spec.allowed_namespaces;
+    limits.denied = scopes.front()->object.spec.denied_namespaces;
+  }
+  const bool no_namespaces = cluster_scoped_only(collector_, selection.kinds()).value_or(false);
+  const select::NamespaceResult namespaces =
+      no_namespaces ? select::NamespaceResult()
+                    : selection.namespaces(known.known ? *known.all : named, limits);
+  draft.set_field("matchedNamespaces", strings(namespaces.matched));
+  draft.set_field("effectiveNamespaces", strings(namespaces.effective));
+  draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
+  if (!scopes.empty()) {
+    const api::ClusterScopeSpec& scope = scopes.front()->object.spec;
+    const ScopeRules rules{.name = scopes.front()->meta().name, .spec = &scope};
+    if (auto denied = place_denied(rules.name, scope, "profile " + facts.profile,
+                                   spec.profile_ref.ns, "ScopeNamespaceDenied")) {
+      return denied;
+    }
+    if (auto denied = rules.kinds_denied(selection.kinds())) return denied;
+  }
+  facts.namespaces = namespaces.effective.size();
+  collector_.register_target({.target = owner_of(target->key()),
+                              .selection = std::move(selection),
+                              .program = std::move(program),
+                              .effective = namespaces.effective,
+                              .fingerprint = fingerprint_of(target->meta(), *profile),
+                              .cluster = {}});
+  return std::nullopt;
+}
+
+base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
+    const base::Context& context, const Key& key) {
+  const Ptr target = caches_.targets.get(key);
+  if (!target) {
+    collector_.unregister_target(owner_of(key));
+    return std::optional<base::Duration>();
+  }
+  const Subject subject = subject_of(kKind, target->manifest);
+  if (target->deleting()) {
+    collector_.unregister_target(owner_of(key));
+    if (has_finalizer(target->manifest, kFinalizer)) {
+      const auto done =
+          writer_.set_finalizer(context, target->manifest, subject, kFinalizer, false);
+      if (!done && done.error().kind != base::ErrorKind::kNotFound) return done.error();
+    }
+    writer_.forget(subject);
+    return std::optional<base::Duration>();
+  }
+  if (has_finalizer(target->manifest, kFinalizer)) return live(context, target, subject);
+  KL_ASSIGN(Value changed,
+            writer_.set_finalizer(context, target->manifest, subject, kFinalizer, true));
+  caches_.targets.put(std::move(changed));
+  const Ptr fresh = caches_.targets.get(key);
+  if (!fresh) return std::optional<base::Duration>();
+  return live(context, fresh, subject_of(kKind, fresh->manifest));
+}
+
+base::Result<std::optional<base::Duration>> ClusterTargetController::live(
+    const base::Context& context, const Ptr& target, const Subject& subject) {
+  // A profile or scope that the caches do not have yet is not one that does not exist.
+  if (!caches_.profiles.synced() || !caches_.scopes.synced()) {
+    return std::optional<base::Duration>(kLookAgain);
+  }
+  StatusDraft draft(target->manifest, clock_.now());
+  TargetFacts facts;
+  facts.namespaces = 0;
+  facts.blocked = collect(target, draft, facts);
+  if (facts.blocked) {
+    collector_.unregister_target(owner_of(target->key()));
+  } else {
+    take_signals(collector_.signals(owner_of(target->key())), facts);
+  }
+  for (const Told& one : set_target_conditions(draft, facts)) {
+    if (one.reason.empty()) {
+      writer_.end_topic(subject, one.topic);
+    } else {
+      writer_.event(context, subject, one.topic, one.warning, one.reason, one.message);
+    }
+  }
+  if (const auto patch = draft.patch()) {
+    KL_ASSIGN(Value changed, writer_.patch_status(context, subject, *patch));
+    caches_.targets.put(std::move(changed));
+  }
+  return std::optional<base::Duration>(
+      facts.complete ? options_.count_resync
+                     : std::min<base::Duration>(options_.count_resync, kLookAgain));
+}
+
+}  // namespace kollect::manager

@@ -1,0 +1,60 @@
+// KollectClusterTarget (spec: runtime 7.2).
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/context.h"
+#include "base/result.h"
+#include "collector/collector.h"
+#include "manager/object_cache.h"
+#include "manager/status_draft.h"
+#include "manager/target_conditions.h"
+#include "manager/target_controller.h"
+#include "manager/writer.h"
+#include "select/selection.h"
+
+namespace kollect::manager {
+
+/// What the controllers of the cluster-scoped kinds read.
+struct PlatformCaches {
+  const ObjectCache<api::Profile>& profiles;
+  ObjectCache<api::ClusterTarget>& targets;
+  const ObjectCache<api::ClusterScope>& scopes;
+};
+
+/// Looks at one cluster target at a time: registers it with the collector, which keeps its rows in
+/// an owner class of their own, and tells in the status what became of it. Thread-safe for
+/// different keys.
+class ClusterTargetController {
+ public:
+  ClusterTargetController(PlatformCaches caches, collector::Collector& collector, Writer& writer,
+                          const base::Clock& clock, TargetOptions options)
+      : caches_(caches),
+        collector_(collector),
+        writer_(writer),
+        clock_(clock),
+        options_(std::move(options)) {}
+
+  /// One pass; the time until the next look, when there is one.
+  base::Result<std::optional<base::Duration>> reconcile(const base::Context& context,
+                                                        const Key& key);
+
+ private:
+  using Ptr = ObjectCache<api::ClusterTarget>::Ptr;
+  using ProfilePtr = ObjectCache<api::Profile>::Ptr;
+
+  base::Result<std::optional<base::Duration>> live(const base::Context& context, const Ptr& target,
+                                                   const Subject& subject);
+  /// Registers with the collector, or says why not; fills the filter fields of the status.
+  std::optional<base::Error> collect(const Ptr& target, StatusDraft& draft, TargetFacts& facts);
+  base::Result<ProfilePtr> profile_of(const api::ClusterTargetSpec& spec) const;
+
+  PlatformCaches caches_;
+  collector::Collector& collector_;
+  Writer& writer_;
+  const base::Clock& clock_;
+  TargetOptions options_;
+};
+
+}  // namespace kollect::manager

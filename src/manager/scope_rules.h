@@ -1,0 +1,39 @@
+// What a KollectScope or KollectClusterScope lets through (spec: runtime 11).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types.h"
+#include "base/result.h"
+
+namespace kollect::manager {
+
+/// Empty lists of a scope restrict nothing. Errors are of kind configuration; their reason is the
+/// condition's.
+struct ScopeRules {
+  std::string name;  ///< the scope's, for messages
+  const api::ScopeSpec* spec = nullptr;
+
+  [[nodiscard]] bool names_kind(const api::GroupVersionKind& kind) const;
+  /// ScopeGVKDenied: the first of the kinds that allowedGVKs does not have.
+  [[nodiscard]] std::optional<base::Error> kinds_denied(
+      const std::vector<api::GroupVersionKind>& kinds) const;
+  /// ScopeNamespaceDenied: names those outside, at most ten.
+  [[nodiscard]] std::optional<base::Error> namespaces_denied(
+      const std::vector<std::string>& namespaces) const;
+  /// ScopeSinkDenied. `family`: "snapshot", "database", "event".
+  [[nodiscard]] std::optional<base::Error> sink_denied(const std::string& family,
+                                                       const std::string& sink) const;
+};
+
+/// Outside allowedStaticRefNamespaces; `what` is in front of the message ("profile a/b").
+std::optional<base::Error> place_denied(const std::string& scope_name,
+                                        const api::ClusterScopeSpec& scope, const std::string& what,
+                                        const std::string& ns, const std::string& reason);
+
+/// "apps/Deployment" as people write it: "Deployment.apps".
+std::string kind_text(const api::GroupVersionKind& kind);
+
+}  // namespace kollect::manager

@@ -1,0 +1,46 @@
+// What the controllers of KollectTarget and KollectClusterTarget share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/types.h"
+#include "base/json/value.h"
+#include "base/result.h"
+#include "collector/collector.h"
+#include "extract/program.h"
+#include "manager/object_cache.h"
+#include "manager/target_board.h"
+#include "manager/target_conditions.h"
+#include "select/selection.h"
+
+namespace kollect::manager {
+
+/// A list for a status field; none for an empty one.
+base::json::Value strings(const std::vector<std::string>& list);
+
+/// Both with reason InformerRegistrationFailed.
+base::Result<select::Selection> compile_selection(const select::Filter& filter,
+                                                  const api::GroupVersionKind& profile_kind);
+base::Result<extract::Program> compile_program(const Cached<api::Profile>& profile,
+                                               const std::vector<api::ResourceRule>& rules,
+                                               const extract::Options& options);
+
+/// Everything that decides what is collected: equal texts need no new registration.
+std::string fingerprint_of(const api::Metadata& target, const Cached<api::Profile>& profile);
+
+/// Namespaces for a selection where they cannot be listed: those that it names, else `own` (L-12).
+/// Error: it uses labels of namespaces, which nobody knows then.
+base::Result<select::Namespaces> named_namespaces(const select::Selection& selection,
+                                                  const std::string& own,
+                                                  const base::Error& why_unknown);
+
+/// True: all kinds are cluster-scoped; false: none or some; nothing: discovery has not told yet.
+std::optional<bool> cluster_scoped_only(const collector::Collector& collector,
+                                        const std::vector<api::GroupVersionKind>& kinds);
+
+/// What the collector says of a registered target, and how that counts for inventories.
+TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts);
+
+}  // namespace kollect::manager
