@@ -1,6 +1,30 @@
 #include "manager/object_cache.h"
 
+#include <charconv>
+#include <cstdint>
+#include <optional>
+
 namespace kollect::manager {
+
+namespace {
+
+std::optional<std::uint64_t> version_of(const base::json::Value& manifest) {
+  const base::json::Value* version = manifest.at_path({"metadata", "resourceVersion"});
+  if (version == nullptr || !version->is_string()) return std::nullopt;
+  const std::string& text = version->as_string();
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+bool is_newer(const base::json::Value& manifest, const base::json::Value& than) {
+  const auto one = version_of(manifest);
+  const auto other = version_of(than);
+  return !one || !other || *one > *other;
+}
 
 base::json::Value without_status(const base::json::Value& manifest) {
   base::json::Value copy = manifest;

@@ -48,6 +48,10 @@ struct CacheEvent {
 /// Without status and the parts of metadata that every write changes.
 base::json::Value without_status(const base::json::Value& manifest);
 
+/// By their resource versions, which grow on every server that keeps them in etcd; where they are
+/// no numbers, true.
+bool is_newer(const base::json::Value& manifest, const base::json::Value& than);
+
 /// Reads a manifest that a list or watch gave. `kind`: lists of typed resources leave it out.
 template <class T>
 Cached<T> read_cached(std::string_view kind, base::json::Value manifest);
@@ -87,12 +91,10 @@ class ObjectCache {
     const std::scoped_lock lock(mutex_);
     return !feeds_.empty() && synced_feeds_ == feeds_.size();
   }
-  /// An answer of our own write, so that the next pass sees it before the watch brings it. Older
-  /// news of the watch than this are not to be told apart, so only a known object is replaced.
-  void put(base::json::Value manifest) {
-    const Key key = read_cached<T>(kind_, manifest).key();
-    if (get(key)) store(std::move(manifest));
-  }
+  /// An answer of our own write, so that the next pass sees it before the watch brings it. Only a
+  /// known object is replaced, and only by a newer one: the watch may have brought somebody's
+  /// later change while the answer was on its way.
+  void put(base::json::Value manifest) { store(std::move(manifest), true); }
 
   /// What a reflector of one namespace ("": of all) writes to; owned by the cache.
   kube::ObjectReceiver& feed(const std::string& ns) {
@@ -137,11 +139,16 @@ class ObjectCache {
     bool synced_ = false;
   };
 
-  Key store(base::json::Value manifest) {
+  Key store(base::json::Value manifest, bool only_newer = false) {
     auto fresh = std::make_shared<const Cached<T>>(read_cached<T>(kind_, std::move(manifest)));
     CacheEvent<T> event{.before = nullptr, .after = fresh};
     {
       const std::scoped_lock lock(mutex_);
+      const auto known = objects_.find(fresh->key());
+      if (only_newer &&
+          (known == objects_.end() || !is_newer(fresh->manifest, known->second->manifest))) {
+        return fresh->key();
+      }
       Ptr& place = objects_[fresh->key()];
       event.before = place;
       place = fresh;

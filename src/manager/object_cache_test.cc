@@ -1,0 +1,72 @@
+#include "manager/object_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "base/json/document.h"
+#include "base/json/write.h"
+
+namespace kollect::manager {
+namespace {
+
+using base::json::Value;
+
+std::string profile_text(const std::string& version, const std::string& kind) {
+  return R"({"metadata": {"name": "p", "namespace": "x", "resourceVersion": ")" + version +
+         R"("}, "spec": {"targetGVK": {"version": "v1", "kind": ")" + kind + R"("}}})";
+}
+
+Value profile(const std::string& version, const std::string& kind) {
+  return base::json::to_value(base::json::Document::parse(profile_text(version, kind))->root());
+}
+
+class Cache : public ::testing::Test {
+ protected:
+  void watch(const Value& value) {
+    const std::string text = base::json::compact(value);
+    feed_.object(base::json::Document::parse_borrowed(text)->root());
+  }
+  std::string kind() const { return cache_.get(key_)->object.spec.target_gvk.kind; }
+
+  const Key key_{.ns = "x", .name = "p"};
+  int changes_ = 0;
+  ObjectCache<api::Profile> cache_{"KollectProfile",
+                                   [this](const CacheEvent<api::Profile>&) { ++changes_; }};
+  kube::ObjectReceiver& feed_ = cache_.feed("");
+};
+
+TEST_F(Cache, AnAnswerOfOurOwnWriteIsSeenBeforeTheWatchBringsIt) {
+  watch(profile("9", "Pod"));
+  cache_.put(profile("10", "Secret"));
+  EXPECT_EQ(kind(), "Secret");
+  EXPECT_EQ(changes_, 2);
+}
+
+TEST_F(Cache, AnAnswerThatIsLateDoesNotUndoWhatTheWatchBrought) {
+  watch(profile("9", "Pod"));
+  watch(profile("11", "Node"));  // somebody's change behind our write, which was 10
+  cache_.put(profile("10", "Secret"));
+  cache_.put(profile("11", "Secret"));
+  EXPECT_EQ(kind(), "Node");
+  EXPECT_EQ(changes_, 2);
+}
+
+TEST_F(Cache, AnAnswerAboutAnObjectThatIsGoneBringsNothingBack) {
+  cache_.put(profile("10", "Secret"));
+  EXPECT_EQ(cache_.get(key_), nullptr);
+  EXPECT_EQ(changes_, 0);
+}
+
+TEST_F(Cache, ListsAreBelievedWhateverTheirVersions) {
+  watch(profile("11", "Node"));
+  watch(profile("3", "Pod"));  // a server that was restored
+  EXPECT_EQ(kind(), "Pod");
+}
+
+TEST_F(Cache, VersionsThatAreNoNumbersAreTakenAsNewer) {
+  watch(profile("a7", "Pod"));
+  cache_.put(profile("a6", "Secret"));
+  EXPECT_EQ(kind(), "Secret");
+}
+
+}  // namespace
+}  // namespace kollect::manager
