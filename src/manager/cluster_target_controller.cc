@@ -6,6 +6,7 @@
 
 #include "manager/scope_rules.h"
 #include "manager/target_parts.h"
+#include "manager/upkeep.h"
 
 namespace kollect::manager {
 
@@ -15,9 +16,6 @@ namespace {
 
 constexpr const char* kKind = "KollectClusterTarget";
 constexpr const char* kFinalizer = "kollect.dev/cluster-target-cleanup";
-
-/// While the first list is on its way; signals come sooner.
-constexpr base::Duration kLookAgain = std::chrono::seconds(10);
 
 inventory::Owner owner_of(const Key& key) {
   return {.owner_class = inventory::OwnerClass::kClusterTarget, .ns = "", .name = key.name};
@@ -113,21 +111,13 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
   const Subject subject = subject_of(kKind, target->manifest);
   if (target->deleting()) {
     collector_.unregister_target(owner_of(key));
-    if (has_finalizer(target->manifest, kFinalizer)) {
-      const auto done =
-          writer_.set_finalizer(context, target->manifest, subject, kFinalizer, false);
-      if (!done && done.error().kind != base::ErrorKind::kNotFound) return done.error();
-    }
-    writer_.forget(subject);
+    KL_TRY(let_go(context, writer_, target->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
   }
-  if (has_finalizer(target->manifest, kFinalizer)) return live(context, target, subject);
-  KL_ASSIGN(Value changed,
-            writer_.set_finalizer(context, target->manifest, subject, kFinalizer, true));
-  caches_.targets.put(std::move(changed));
-  const Ptr fresh = caches_.targets.get(key);
-  if (!fresh) return std::optional<base::Duration>();
-  return live(context, fresh, subject_of(kKind, fresh->manifest));
+  KL_ASSIGN(const Ptr kept,
+            with_finalizer(context, writer_, caches_.targets, target, subject, kFinalizer));
+  if (!kept) return std::optional<base::Duration>();
+  return live(context, kept, subject_of(kKind, kept->manifest));
 }
 
 base::Result<std::optional<base::Duration>> ClusterTargetController::live(
@@ -145,17 +135,8 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::live(
   } else {
     take_signals(collector_.signals(owner_of(target->key())), facts);
   }
-  for (const Told& one : set_target_conditions(draft, facts)) {
-    if (one.reason.empty()) {
-      writer_.end_topic(subject, one.topic);
-    } else {
-      writer_.event(context, subject, one.topic, one.warning, one.reason, one.message);
-    }
-  }
-  if (const auto patch = draft.patch()) {
-    KL_ASSIGN(Value changed, writer_.patch_status(context, subject, *patch));
-    caches_.targets.put(std::move(changed));
-  }
+  tell(context, writer_, subject, set_target_conditions(draft, facts));
+  KL_TRY(write_status(context, writer_, caches_.targets, subject, draft));
   return std::optional<base::Duration>(
       facts.complete ? options_.count_resync
                      : std::min<base::Duration>(options_.count_resync, kLookAgain));

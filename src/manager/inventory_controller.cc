@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "manager/inventory_conditions.h"
+#include "manager/upkeep.h"
 
 namespace kollect::manager {
 
@@ -174,15 +175,10 @@ base::Result<std::optional<base::Duration>> InventoryController::reconcile(
   }
   const Subject subject = subject_of(kKind, inventory->manifest);
   if (inventory->deleting()) return clean_up(context, inventory, subject);
-  if (!has_finalizer(inventory->manifest, kFinalizer)) {
-    KL_ASSIGN(Value changed,
-              writer_.set_finalizer(context, inventory->manifest, subject, kFinalizer, true));
-    caches_.inventories.put(std::move(changed));
-    const Ptr fresh = caches_.inventories.get(key);
-    if (!fresh) return std::optional<base::Duration>();
-    return live(context, fresh, subject_of(kKind, fresh->manifest));
-  }
-  return live(context, inventory, subject);
+  KL_ASSIGN(const Ptr kept,
+            with_finalizer(context, writer_, caches_.inventories, inventory, subject, kFinalizer));
+  if (!kept) return std::optional<base::Duration>();
+  return live(context, kept, subject_of(kKind, kept->manifest));
 }
 
 base::Result<std::optional<base::Duration>> InventoryController::live(const base::Context& context,
@@ -219,7 +215,7 @@ base::Result<std::optional<base::Duration>> InventoryController::live(const base
   pass.status = exporter_.status(pass.plan.id).value_or(exporter::InventoryStatus());
   if (!pass.plan.suspended) KL_TRY(clean_dropped(context, pass));
   describe(context, pass);
-  KL_TRY(write_status(context, subject, pass.draft));
+  KL_TRY(write_status(context, writer_, caches_.inventories, subject, pass.draft));
   {
     // Only now: what a refused write would have told is told by the next one.
     const std::scoped_lock lock(mutex_);
@@ -240,15 +236,6 @@ base::Result<std::optional<base::Duration>> InventoryController::live(const base
     sooner(std::max<base::Duration>(shortest, std::chrono::seconds(5)));
   }
   return next;
-}
-
-base::Result<> InventoryController::write_status(const base::Context& context,
-                                                 const Subject& subject, StatusDraft& status) {
-  const auto patch = status.patch();
-  if (!patch) return {};
-  KL_ASSIGN(Value changed, writer_.patch_status(context, subject, *patch));
-  caches_.inventories.put(std::move(changed));
-  return {};
 }
 
 void InventoryController::describe(const base::Context& context, Pass& pass) {
@@ -277,14 +264,7 @@ void InventoryController::describe(const base::Context& context, Pass& pass) {
     }
     facts.sinks.push_back(std::move(fact));
   }
-  const std::vector<Told> told = set_conditions(pass.draft, facts);
-  for (const Told& one : told) {
-    if (one.reason.empty()) {
-      writer_.end_topic(pass.subject, one.topic);
-    } else {
-      writer_.event(context, pass.subject, one.topic, one.warning, one.reason, one.message);
-    }
-  }
+  tell(context, writer_, pass.subject, set_conditions(pass.draft, facts));
 }
 
 void InventoryController::describe_sinks(Pass& pass) {
@@ -419,10 +399,7 @@ base::Result<std::optional<base::Duration>> InventoryController::clean_up(
     }
   }
   if (failures.empty()) {
-    const auto removed =
-        writer_.set_finalizer(context, inventory->manifest, subject, kFinalizer, false);
-    if (!removed && removed.error().kind != base::ErrorKind::kNotFound) return removed.error();
-    writer_.forget(subject);
+    KL_TRY(let_go(context, writer_, inventory->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
   }
   const std::string message = base::join(failures, "; ");
@@ -436,7 +413,7 @@ base::Result<std::optional<base::Duration>> InventoryController::clean_up(
                                     "remove the finalizer {} by hand",
                                     message, kFinalizer)});
   writer_.event(context, subject, "Degraded", true, "CleanupTerminal", message);
-  KL_TRY(write_status(context, subject, draft));
+  KL_TRY(write_status(context, writer_, caches_.inventories, subject, draft));
   return std::optional<base::Duration>();
 }
 

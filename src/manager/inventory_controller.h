@@ -74,8 +74,6 @@ class InventoryController {
                                   const Readiness& readiness, base::Duration floor) const;
   base::Result<std::optional<base::Duration>> live(const base::Context& context,
                                                    const Ptr& inventory, const Subject& subject);
-  base::Result<> write_status(const base::Context& context, const Subject& subject,
-                              StatusDraft& status);
   void describe(const base::Context& context, Pass& pass);
   void describe_sinks(Pass& pass);
   base::Result<> clean_dropped(const base::Context& context, const Pass& pass);

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "manager/scope_rules.h"
 #include "manager/target_parts.h"
+#include "manager/upkeep.h"
 
 namespace kollect::manager {
 
@@ -19,9 +20,6 @@ namespace {
 
 constexpr const char* kKind = "KollectTarget";
 constexpr const char* kFinalizer = "kollect.dev/target-cleanup";
-
-/// While the first list is on its way; signals come sooner.
-constexpr base::Duration kLookAgain = std::chrono::seconds(10);
 
 inventory::Owner owner_of(const Key& key) {
   return {.owner_class = inventory::OwnerClass::kTarget, .ns = key.ns, .name = key.name};
@@ -168,23 +166,13 @@ base::Result<std::optional<base::Duration>> TargetController::reconcile(
   if (target->deleting()) {
     collector_.unregister_target(owner_of(key));
     set_phase(key, TargetPhase::kGone);
-    if (has_finalizer(target->manifest, kFinalizer)) {
-      const auto done =
-          writer_.set_finalizer(context, target->manifest, subject, kFinalizer, false);
-      if (!done && done.error().kind != base::ErrorKind::kNotFound) return done.error();
-    }
-    writer_.forget(subject);
+    KL_TRY(let_go(context, writer_, target->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
   }
-  if (!has_finalizer(target->manifest, kFinalizer)) {
-    KL_ASSIGN(Value changed,
-              writer_.set_finalizer(context, target->manifest, subject, kFinalizer, true));
-    targets_.put(std::move(changed));
-    const Ptr fresh = targets_.get(key);
-    if (!fresh) return std::optional<base::Duration>();
-    return live(context, fresh, subject_of(kKind, fresh->manifest));
-  }
-  return live(context, target, subject);
+  KL_ASSIGN(const Ptr kept,
+            with_finalizer(context, writer_, targets_, target, subject, kFinalizer));
+  if (!kept) return std::optional<base::Duration>();
+  return live(context, kept, subject_of(kKind, kept->manifest));
 }
 
 base::Result<std::optional<base::Duration>> TargetController::live(const base::Context& context,
@@ -207,26 +195,11 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   }
   if (!facts.blocked) check_sinks(context, target->meta().ns, facts);
   set_phase(target->key(), phase);
-  for (const Told& one : set_target_conditions(draft, facts)) {
-    if (one.reason.empty()) {
-      writer_.end_topic(subject, one.topic);
-    } else {
-      writer_.event(context, subject, one.topic, one.warning, one.reason, one.message);
-    }
-  }
-  KL_TRY(write_status(context, subject, draft));
+  tell(context, writer_, subject, set_target_conditions(draft, facts));
+  KL_TRY(write_status(context, writer_, targets_, subject, draft));
   return std::optional<base::Duration>(
       facts.complete ? options_.count_resync
                      : std::min<base::Duration>(options_.count_resync, kLookAgain));
-}
-
-base::Result<> TargetController::write_status(const base::Context& context, const Subject& subject,
-                                              StatusDraft& status) {
-  const auto patch = status.patch();
-  if (!patch) return {};
-  KL_ASSIGN(Value changed, writer_.patch_status(context, subject, *patch));
-  targets_.put(std::move(changed));
-  return {};
 }
 
 }  // namespace kollect::manager

@@ -67,8 +67,6 @@ class TargetController {
                                          const select::NamespaceResult& namespaces) const;
   void check_sinks(const base::Context& context, const std::string& ns, TargetFacts& facts);
   void read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts, TargetPhase& phase);
-  base::Result<> write_status(const base::Context& context, const Subject& subject,
-                              StatusDraft& status);
   void set_phase(const Key& key, TargetPhase phase);
   [[nodiscard]] select::NamespaceLimits limits(const std::string& ns) const;
 

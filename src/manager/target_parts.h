@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api/types.h"
+#include "base/clock.h"
 #include "base/json/value.h"
 #include "base/result.h"
 #include "collector/collector.h"
@@ -16,6 +17,9 @@
 #include "select/selection.h"
 
 namespace kollect::manager {
+
+/// Until the next look while the first list is on its way; signals come sooner.
+inline constexpr base::Duration kLookAgain = std::chrono::seconds(10);
 
 /// A list for a status field; none for an empty one.
 base::json::Value strings(const std::vector<std::string>& list);
