@@ -14,46 +14,26 @@ namespace kollect::fleet {
 namespace {
 
 /// `?dependencies=enabled` of a poll for components.
-Outcome<bool> trims_dependencies(const http::ServerRequest& request) {
-  const auto parameters = request.parameters();
-  const auto found = parameters.find("dependencies");
-  if (found == parameters.end() || found->second == "all") return false;
-  if (found->second != "enabled") return bad_request("dependencies: must be all or enabled");
-  return true;
+Outcome<bool> trims_dependencies(const Call& call) {
+  const std::string wanted = call.parameter("dependencies").value_or("all");
+  if (wanted != "all" && wanted != "enabled") {
+    return bad_request("dependencies: must be all or enabled");
+  }
+  return wanted == "enabled";
 }
-
-}  // namespace
-
-namespace {
-
-/// Indices of Api::route_names(); the rows of records come behind them.
-enum Counted : std::size_t {
-  kNoRoute,
-  kHealth,
-  kReady,
-  kOpenApi,
-  kMetrics,
-  kFluxClusters,
-  kFluxComponents,
-  kFluxNamespaces,
-  kFluxRoleBindings,
-  kFirstRow,
-};
 
 constexpr std::string_view kOpenPaths[] = {"/health", "/ready", "/openapi.yaml", "/metrics"};
 
 http::Answer typed_text(std::string text, const char* type) {
-  http::Answer answer = http::Answer::text(200, std::move(text));
-  for (auto& [name, value] : answer.headers) {
-    if (base::to_lower(name) == "content-type") value = type;
-  }
+  http::Answer answer;
+  answer.headers.emplace_back("Content-Type", type);
+  answer.body = std::move(text);
   return answer;
 }
 
 }  // namespace
 
 std::size_t Api::counted(Route route) {
-  static_assert(kCountedHealth == kHealth);
   switch (route) {
     case Route::kComponents:
     case Route::kTrimmedComponents:
@@ -116,7 +96,9 @@ http::Answer Api::open(Call& call) const {
   if (call.route == kReady && fleet_.trouble()) {
     return refused(503, "store_error", "the store does not answer");
   }
-  return http::Answer::json(200, R"({"status":"ok"})");
+  http::Answer answer;
+  answer.prepared = well_;
+  return answer;
 }
 
 http::Answer Api::judged(Call& call) {
@@ -190,7 +172,7 @@ http::Answer Api::flux(Call& call) {
     return refused(503, "store_error", "the store has not answered for too long");
   }
   if (*route == Route::kComponents && !call.request.query.empty()) {
-    const auto trimmed = trims_dependencies(call.request);
+    const auto trimmed = trims_dependencies(call);
     if (!trimmed) return refused(trimmed.error());
     if (*trimmed) route = Route::kTrimmedComponents;
   }

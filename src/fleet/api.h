@@ -76,7 +76,6 @@ class Api {
  private:
   /// Index of Api::route_names().
   static std::size_t counted(Route route);
-  static constexpr std::size_t kCountedHealth = 1;
   http::Answer open(Call& call) const;
   http::Answer judged(Call& call);
   http::Answer admit(Call& call);
@@ -124,7 +123,7 @@ class Api {
   ApiWatch watch_;
   std::atomic<std::uint64_t> requests_ = 0;
   Polls polls_;
-  const std::shared_ptr<const http::PreparedAnswer> alive_ =
+  const std::shared_ptr<const http::PreparedAnswer> well_ =
       std::make_shared<http::PreparedAnswer>(http::Answer::json(200, R"({"status":"ok"})"));
   std::atomic<bool> leaving_ = false;
   std::mutex drift_;  ///< held by who answers /drift

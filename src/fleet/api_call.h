@@ -23,6 +23,20 @@ inline constexpr std::string_view kFluxPath = "/api/v2/flux/clusters";
 inline constexpr std::size_t kListDepth = 4;
 inline constexpr std::size_t kClusterDepth = 6;
 
+/// Indices of Api::route_names(); the rows of records come behind them.
+enum Counted : std::size_t {
+  kNoRoute,
+  kHealth,
+  kReady,
+  kOpenApi,
+  kMetrics,
+  kFluxClusters,
+  kFluxComponents,
+  kFluxNamespaces,
+  kFluxRoleBindings,
+  kFirstRow,
+};
+
 struct Call {
   const http::ServerRequest& request;
   std::string method;  ///< HEAD counts as GET
@@ -33,7 +47,7 @@ struct Call {
   std::string id = {};
   Family definitions = Family::kComponent;  ///< of a part of a cluster
   std::string part = {};
-  std::size_t route = 0;  ///< for the meter: index of Api::route_names()
+  std::size_t route = kNoRoute;  ///< for the meter: index of Api::route_names()
 
   [[nodiscard]] bool reads() const { return method == "GET" || method == "OPTIONS"; }
   [[nodiscard]] bool polls() const;

@@ -39,8 +39,8 @@ std::optional<Poll> poll_of(std::string_view path) {
 std::shared_ptr<const http::PreparedAnswer> Api::quick(const http::RequestView& request) {
   // A process whose workers all wait for the store is alive: a probe must not wait with them.
   if (request.path == "/health") {
-    if (watch_.meter != nullptr) watch_.meter->count(kCountedHealth, alive_->status(), {});
-    return alive_;
+    if (watch_.meter != nullptr) watch_.meter->count(kHealth, well_->status(), {});
+    return well_;
   }
   const auto poll = poll_of(request.path);
   const auto authorization = request.header("authorization");

@@ -116,7 +116,8 @@ class Commands {
   base::Result<base::json::Object> cluster_members() const;
   base::Result<> create_component();
   base::Result<> set_component();
-  base::json::Object component_members() const;
+  /// What the flags say of a catalog entry; `empty_too`: texts that are empty as well.
+  base::json::Object component_members(bool empty_too) const;
   base::Result<> create_namespace();
   base::Result<> create_role_binding();
   base::Result<> patch_component();

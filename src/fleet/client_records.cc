@@ -197,13 +197,13 @@ void Commands::declare_components(CLI::App& noun) {
   add_write_flags(patch);
 }
 
-Object Commands::component_members() const {
+Object Commands::component_members(bool empty_too) const {
   Object out;
   for (const auto& [key, value] :
        {std::pair("component_path", &said_.component_path),
         std::pair("component_version", &said_.component_version),
         std::pair("oci_url", &said_.oci_url), std::pair("oci_tag", &said_.oci_tag)}) {
-    if (!value->empty()) out.set(key, *value);
+    if (empty_too || !value->empty()) out.set(key, *value);
   }
   Array needs;
   for (const std::string& one : said_.depends_on) needs.emplace_back(one);
@@ -212,14 +212,8 @@ Object Commands::component_members() const {
 }
 
 base::Result<> Commands::create_component() {
-  Object members = component_members();
+  Object members = component_members(true);
   members.set("id", said_.id);
-  for (const auto& [key, text] :
-       {std::pair("component_path", &said_.component_path),
-        std::pair("component_version", &said_.component_version),
-        std::pair("oci_url", &said_.oci_url), std::pair("oci_tag", &said_.oci_tag)}) {
-    members.set(key, *text);
-  }
   members.set("cluster_env_enabled", said_.cluster_env_enabled);
   if (!members.contains("depends_on")) members.set("depends_on", Array{});
   const Value body(std::move(members));
@@ -241,7 +235,7 @@ base::Result<> Commands::create_component() {
 }
 
 base::Result<> Commands::set_component() {
-  Object members = component_members();
+  Object members = component_members(false);
   const CLI::App* set = app_.get_subcommand("component")->get_subcommand("set");
   if (set->count("--cluster-env-enabled") > 0) {
     members.set("cluster_env_enabled", said_.cluster_env_enabled);

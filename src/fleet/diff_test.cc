@@ -2,19 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json/document.h"
 #include "base/json/write.h"
+
+#include "fleet/json_fixture.h"
 
 namespace kollect::fleet {
 namespace {
 
 using base::json::Value;
-
-Value parse(const std::string& text) {
-  const auto document = base::json::Document::parse(text);
-  EXPECT_TRUE(document.has_value()) << text;
-  return document ? base::json::to_value(document->root()) : Value();
-}
 
 std::string between(const std::string& before, const std::string& after) {
   return base::json::compact(to_value(differences(parse(before), parse(after))));

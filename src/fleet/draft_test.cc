@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/json/document.h"
 #include "base/json/write.h"
+#include "fleet/json_fixture.h"
 #include "fleet/seed.h"
 
 namespace kollect::fleet {
@@ -15,12 +15,6 @@ using base::json::Value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-Value parse(const std::string& text) {
-  const auto document = base::json::Document::parse(text);
-  EXPECT_TRUE(document.has_value()) << text;
-  return document ? base::json::to_value(document->root()) : Value();
-}
 
 const std::string kSeed = R"json({
 "clusters":[

@@ -7,7 +7,8 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "base/json/document.h"
+
+#include "fleet/json_fixture.h"
 
 namespace kollect::fleet {
 namespace {
@@ -15,12 +16,6 @@ namespace {
 using base::json::Value;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-Value parse(const std::string& text) {
-  const auto document = base::json::Document::parse(text);
-  EXPECT_TRUE(document.has_value()) << text;
-  return document ? base::json::to_value(document->root()) : Value();
-}
 
 /// A component "c" of one cluster: members of the reference and of the definition.
 struct Case {

@@ -8,6 +8,7 @@
 
 #include "base/json/document.h"
 #include "base/json/write.h"
+#include "fleet/json_fixture.h"
 #include "fleet/merge.h"
 #include "fleet/seed.h"
 
@@ -16,12 +17,6 @@ namespace {
 
 using base::json::Value;
 using ::testing::HasSubstr;
-
-Value parse(const std::string& text) {
-  const auto document = base::json::Document::parse(text);
-  EXPECT_TRUE(document.has_value()) << text;
-  return document ? base::json::to_value(document->root()) : Value();
-}
 
 const std::string kSeed = R"json({
 "clusters":[

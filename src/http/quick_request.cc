@@ -39,12 +39,6 @@ std::size_t run(std::string_view text, std::size_t at, Kind kind) {
   return end - at;
 }
 
-std::string_view trimmed(std::string_view value) {
-  while (!value.empty() && (value.front() == ' ' || value.front() == '\t')) value.remove_prefix(1);
-  while (!value.empty() && (value.back() == ' ' || value.back() == '\t')) value.remove_suffix(1);
-  return value;
-}
-
 /// Headers that say more than a plain request has.
 bool is_special(std::string_view name, std::string_view value) {
   using base::iequals;
@@ -107,7 +101,7 @@ std::size_t QuickRequest::read(std::string_view bytes, RequestView& view) {
     if (name.empty() || at >= bytes.size() || bytes[at] != ':' || count == kMostHeaders) return 0;
     ++at;
     const std::size_t size = run(bytes, at, kValue);
-    const std::string_view value = trimmed(bytes.substr(at, size));
+    const std::string_view value = base::trim(bytes.substr(at, size));
     at += size;
     if (!bytes.substr(at).starts_with("\r\n") || is_special(name, value)) return 0;
     at += 2;
