@@ -32,6 +32,8 @@ constexpr std::size_t kMaxErr = 64U << 10U;
 /// How often the context is asked while the program is silent.
 constexpr std::chrono::milliseconds kSlice{50};
 constexpr std::chrono::seconds kGrace{2};
+/// For helpers that end alone: they may be in the middle of a slow write.
+constexpr std::chrono::seconds kLongGrace{10};
 
 class Descriptor {
  public:
@@ -224,6 +226,7 @@ class Child {
   bool ended();
   /// Ends the program and its group, gently first.
   void stop();
+  bool all_gone_within(std::chrono::seconds grace);
   /// The program itself has ended, reaped or not.
   [[nodiscard]] bool leader_gone() const;
 
@@ -380,15 +383,25 @@ bool Child::leader_gone() const {
          info.si_pid != 0;
 }
 
-void Child::stop() {
-  signal(SIGTERM);
+bool Child::all_gone_within(std::chrono::seconds grace) {
   // The leader may be gone before its helpers: git's receiving side, killed outright while it holds
   // the lock file of a branch, would leave that behind for ever. They live as long as they hold
   // our pipes open.
-  const auto deadline = RealClock::now() + kGrace;
+  const auto deadline = RealClock::now() + grace;
   while (RealClock::now() < deadline) {
-    if (leader_gone() && !out_.open() && !err_.open()) break;
+    if (leader_gone() && !out_.open() && !err_.open()) return true;
     pump(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+void Child::stop() {
+  // Even a gentle signal can come between the making of a lock file and the note that it must be
+  // removed; on a slow disk that moment is long.
+  if (command_.helpers_end_alone) ::kill(pid_, SIGTERM);
+  if (!command_.helpers_end_alone || !all_gone_within(kLongGrace)) {
+    signal(SIGTERM);
+    all_gone_within(kGrace);
   }
   // Before the leader is reaped its group number cannot be somebody else's.
   signal(SIGKILL);

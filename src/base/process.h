@@ -22,6 +22,10 @@ struct Command {
                                           "/sbin"};
   std::size_t max_output = 64U << 20U;  ///< bytes kept of stdout; more is an error
   bool inherit_stdin = false;
+  /// A program to be stopped gets SIGTERM alone, and its helpers end as their input does. For
+  /// helpers that own something which outlives them, as the receiving side of a local repository
+  /// does.
+  bool helpers_end_alone = false;
 };
 
 struct CommandResult {
@@ -30,10 +34,11 @@ struct CommandResult {
   std::string err;  ///< at most 64 KiB are kept
 };
 
-/// Runs to the end or to the context's deadline; then the whole process group gets SIGTERM and,
-/// when one of it still holds our pipes two seconds later, SIGKILL. When this process is killed
-/// meanwhile, the program gets SIGTERM. Errors: not_found (no such program), cancelled, terminal. A
-/// non-zero exit code is not an error here.
+/// Runs to the end or to the context's deadline; then the whole process group gets SIGTERM (with
+/// helpers_end_alone ten seconds after the program itself) and, when one of it still holds our
+/// pipes two seconds later, SIGKILL. When this process is killed meanwhile, the program gets
+/// SIGTERM. Errors: not_found (no such program), cancelled, terminal. A non-zero exit code is not
+/// an error here.
 Result<CommandResult> run(const Context& context, const Command& command);
 
 }  // namespace kollect::base

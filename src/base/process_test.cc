@@ -124,6 +124,20 @@ TEST(Process, HelpersMayTidyUpAfterTheLeaderHasEnded) {
   EXPECT_FALSE(std::filesystem::exists(lock));
 }
 
+TEST(Process, HelpersThatEndAloneGetNoSignal) {
+  const auto dir = TempDir::create();
+  const std::string file = (dir->path() / "file").string();
+  // The helper works until the leader is gone ($$ is its number), and then for a moment more.
+  Command command =
+      shell("(trap 'echo signalled > " + file +
+            "; exit' TERM; until grep -q ') Z ' /proc/$$/stat; do :; done; echo done > " + file +
+            ") & exec sleep 3600");
+  command.helpers_end_alone = true;
+  const auto result = run(Context::background().with_timeout(300ms), command);
+  ASSERT_FALSE(result.has_value());
+  EXPECT_EQ(read_file(file).value_or("nothing"), "done\n");
+}
+
 /// True while the process runs; one that only waits to be collected does not.
 bool runs(pid_t id) {
   const auto state = read_file("/proc/" + std::to_string(id) + "/stat");

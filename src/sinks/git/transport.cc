@@ -65,6 +65,9 @@ base::Result<base::CommandResult> Transport::run(const base::Context& context,
   command.program = "git";
   command.args = std::move(args);
   command.env = setup.env;
+  // The other side is a child of git then. It finishes or gives up when git is gone, as a server
+  // would.
+  command.helpers_end_alone = options_.remote.scheme == Scheme::kLocal;
   auto result = base::run(context, command);
   if (!result.has_value() && result.error().kind == base::ErrorKind::kNotFound) {
     return base::terminal("the git program is not installed (looked in the system's folders)",
