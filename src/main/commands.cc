@@ -2,6 +2,7 @@
 
 #include "api/codec.h"
 #include "fleet/command.h"
+#include "install/commands.h"
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
 #include "sandbox/command.h"
@@ -16,6 +17,7 @@ std::vector<cli::Command> all_commands() {
                    return sandbox::run_sandbox_command(invocation, args, api::crds_yaml());
                  }});
   all.push_back({"fleet", "Serve the desired state of a fleet", fleet::run_fleet_command});
+  all.insert(all.end(), install::commands().begin(), install::commands().end());
   return all;
 }
 

@@ -118,6 +118,7 @@ class Sorter {
     if (home == nullptr) {
       set_.warnings.push_back(fmt::format("{}:{}: {} ({}) is not used and was skipped", file_,
                                           start_of(prefix).line, kind, api_version));
+      if (kind == "CustomResourceDefinition") set_.definitions.push_back(std::move(value));
       return;
     }
     keep(*home, std::move(value), kind, prefix);

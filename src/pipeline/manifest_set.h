@@ -65,7 +65,8 @@ struct ManifestSet {
   std::deque<Manifest> ours;  ///< the eleven kinds, in order of files and documents
   std::deque<Manifest> secrets;
   std::deque<Manifest> config_maps;
-  std::vector<std::string> warnings;      ///< skipped documents
+  std::vector<base::json::Value> definitions;  ///< CustomResourceDefinitions; a warning each too
+  std::vector<std::string> warnings;           ///< skipped documents
   std::vector<ManifestProblem> problems;  ///< unreadable documents, missing names, duplicates (P-4)
 };
 

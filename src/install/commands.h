@@ -1,0 +1,15 @@
+// Commands around an installation of the operator.
+#pragma once
+
+#include <vector>
+
+#include "cli/invocation.h"
+
+namespace kollect::install {
+
+/// In the order of the help text.
+const std::vector<cli::Command>& commands();
+
+int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::string>& args);
+
+}  // namespace kollect::install

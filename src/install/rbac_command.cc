@@ -1,0 +1,189 @@
+// `kollect rbac`
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/strings.h"
+#include "base/yaml/read.h"
+#include "cli/flags.h"
+#include "install/cluster.h"
+#include "install/commands.h"
+#include "install/objects.h"
+#include "install/rights_yaml.h"
+
+namespace kollect::install {
+
+using base::json::Value;
+
+namespace {
+
+constexpr std::size_t kMaxValuesBytes = 4U << 20U;
+
+struct Options {
+  std::vector<std::string> files;
+  std::string values;
+  std::string service_account = "kollect-system/kollect-controller-manager";
+  std::string name = "kollect-manager";
+  std::string watch_namespaces;
+  std::string default_included;
+  std::string default_excluded;
+  bool tenant = false;
+  bool no_leader_election = false;
+  bool all_secrets = false;
+  bool collection_only = false;
+  std::string output = "manifests";
+  bool discover = false;
+  ClusterFlags cluster;
+};
+
+std::vector<std::string> words(const std::string& list) {
+  std::vector<std::string> found;
+  for (const auto part : base::split(list, ',')) {
+    if (const auto word = base::trim(part); !word.empty()) found.emplace_back(word);
+  }
+  return found;
+}
+
+std::vector<std::string> texts(const Value* list) {
+  std::vector<std::string> found;
+  if (list == nullptr || !list->is_array()) return found;
+  for (const Value& one : list->as_array()) {
+    if (one.is_string()) found.push_back(one.as_string());
+  }
+  return found;
+}
+
+/// What a values file of the chart says: the mode, and the files with profiles and targets, which
+/// are relative to it.
+base::Result<> read_values(const std::string& path, Mode& mode, std::vector<std::string>& files) {
+  KL_ASSIGN(const std::string text, base::read_file(path, kMaxValuesBytes));
+  auto values = base::yaml::read_one(text);
+  if (!values) return base::configuration(fmt::format("{}: {}", path, values.error().message));
+  const auto is_true = [&](std::initializer_list<std::string_view> keys) {
+    const Value* found = values->at_path(keys);
+    return found != nullptr && found->is_bool() && found->as_bool();
+  };
+  mode.tenant = mode.tenant || is_true({"tenantMode"});
+  const auto add = [&](const char* key, std::vector<std::string>& into) {
+    for (std::string& one : texts(values->find(key))) into.push_back(std::move(one));
+  };
+  add("watchNamespaces", mode.watch_namespaces);
+  add("defaultIncludedNamespaces", mode.default_included);
+  add("defaultExcludedNamespaces", mode.default_excluded);
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  for (const std::string& file : texts(values->at_path({"collector", "profiles"}))) {
+    files.push_back((folder / file).string());
+  }
+  return {};
+}
+
+base::Result<Grantee> grantee_of(const Options& options) {
+  const auto parts = base::split(options.service_account, '/');
+  if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {
+    return base::configuration("--service-account takes NAMESPACE/NAME");
+  }
+  return Grantee{
+      .role = options.name, .ns = std::string(parts[0]), .service_account = std::string(parts[1])};
+}
+
+struct Answer {
+  std::string text;
+  std::vector<std::string> notes;
+};
+
+base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
+                            std::string_view stdin_text) {
+  if (options.output != "manifests" && options.output != "values") {
+    return base::configuration("--output takes manifests or values");
+  }
+  KL_ASSIGN(const Grantee grantee, grantee_of(options));
+  Mode mode{.tenant = options.tenant,
+            .watch_namespaces = words(options.watch_namespaces),
+            .default_included = words(options.default_included),
+            .default_excluded = words(options.default_excluded),
+            .own_namespace = grantee.ns,
+            .leader_elect = !options.no_leader_election,
+            .all_secrets = options.all_secrets};
+  if (!options.values.empty()) KL_TRY(read_values(options.values, mode, options.files));
+  if (mode.tenant && mode.watch_namespaces.empty()) mode.watch_namespaces = {grantee.ns};
+  KL_ASSIGN(Files files, read_files(options.files, stdin_text));
+  if (options.discover) {
+    KL_ASSIGN(auto client, open_cluster(invocation, options.cluster));
+    KL_ASSIGN(const kube::Discovery served, client->discover(invocation.context()));
+    files.definitions.insert(files.definitions.end(), served.resources.begin(),
+                             served.resources.end());
+  }
+  const Namer namer = [&](const api::GroupVersionKind& kind) {
+    return find_resource(files.definitions, kind);
+  };
+  Answer made;
+  Rights rights = secret_rights(files.objects);
+  for (const TargetRights& target : collection_rights(files.objects, mode, namer)) {
+    if (!target.rights) return target.rights.error().with_prefix(target.title);
+    if (target.rights->empty()) {
+      made.notes.push_back(target.title + " reads nothing: no namespace is left to it");
+    }
+    rights.add(*target.rights);
+  }
+  if (!options.collection_only && options.output == "manifests") rights.add(own_rights(mode));
+  rights.simplify();
+  made.text =
+      options.output == "values" ? rights_values(rights) : rights_manifests(rights, grantee);
+  return made;
+}
+
+std::string read_all(std::FILE* in) {
+  std::string text;
+  std::array<char, 1U << 16U> buffer{};
+  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), in)) {
+    text.append(buffer.data(), got);
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::string>& args) {
+  Options o;
+  CLI::App app(
+      "Prints the roles that an operator needs, and nothing beyond: for itself, for the objects "
+      "that the targets in FILES select, for the Secrets that the sinks in FILES name. Without "
+      "targets, profiles count as if all of their kinds were read.",
+      "rbac");
+  app.add_option("files", o.files, "Files, folders or - with profiles, targets, scopes and sinks");
+  cli::add_flag_value(app, "--values", o.values,
+                      "Values file of the chart: its mode, and the files of collector.profiles");
+  cli::add_flag_value(app, "--service-account", o.service_account, "NAMESPACE/NAME of the operator")
+      ->capture_default_str();
+  cli::add_flag_value(app, "--name", o.name, "Name of roles and bindings")->capture_default_str();
+  cli::add_flag_value(app, "--watch-namespaces", o.watch_namespaces, "As the operator's flag");
+  cli::add_flag_value(app, "--default-included-namespaces", o.default_included,
+                      "As the operator's flag");
+  cli::add_flag_value(app, "--default-excluded-namespaces", o.default_excluded,
+                      "As the operator's flag");
+  app.add_flag("--tenant-mode", o.tenant, "Roles in namespaces only");
+  app.add_flag("--no-leader-election", o.no_leader_election, "Without rights on Leases");
+  app.add_flag("--all-secrets", o.all_secrets, "Every Secret, not only those that sinks name");
+  app.add_flag("--collection-only", o.collection_only, "Without what the operator itself needs");
+  cli::add_flag_value(app, "--output", o.output,
+                      "manifests, or values: of the chart, what is collected and Secrets alone")
+      ->capture_default_str();
+  app.add_flag("--discover", o.discover, "Ask a cluster for the resources of kinds");
+  cli::add_flag_value(app, "--kubeconfig", o.cluster.kubeconfig, "For --discover");
+  cli::add_flag_value(app, "--context", o.cluster.context, "For --discover; default: current");
+  if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
+  const bool piped = std::ranges::find(o.files, "-") != o.files.end();
+  const auto made = answer(invocation, o, piped ? read_all(invocation.in) : std::string());
+  if (!made) {
+    fmt::print(invocation.err, "{} rbac: {}\n", invocation.program, made.error().message);
+    return invocation.exit_code(cli::kExitFailed);
+  }
+  for (const std::string& note : made->notes) fmt::print(invocation.err, "warning: {}\n", note);
+  fmt::print(invocation.out, "{}", made->text);
+  return std::fflush(invocation.out) == 0 ? cli::kExitOk : cli::kExitFailed;
+}
+
+}  // namespace kollect::install
