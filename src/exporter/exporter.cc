@@ -28,7 +28,7 @@ base::Result<sinks::ExportReport> SharedSink::apply(const base::Context& context
 struct Entry {
   InventoryPlan plan;
   std::vector<std::shared_ptr<Line>> lines;  ///< as plan.bindings
-  std::unique_ptr<inventory::Reader> counter;
+  std::shared_ptr<const inventory::Tally> tally;
 };
 
 struct Exporter::Impl {
@@ -93,7 +93,8 @@ std::shared_ptr<Line> Exporter::Impl::make_line(const InventoryPlan& plan, const
   line->inventory = plan.id;
   line->breaker = breaker_of(binding.sink_key);
   line->wanted_key = plan.wanted_key;
-  line->reader = store.subscribe(plan.wanted);
+  line->reader = store.subscribe(plan.wanted, plan.choice);
+  line->choice = plan.choice;
   return line;
 }
 
@@ -154,7 +155,8 @@ base::SteadyTime Exporter::Impl::look_at_all(base::SteadyTime now) {
         line->began_with = line->schedule.settings();
         // With targets that cannot be read, rows that went from the store may still exist.
         line->differences = look.why == Why::kChange && line->schedule.confirmed() &&
-                            line->head.keep_targets.empty();
+                            line->head.keep_targets.empty() &&
+                            line->choice == inventory::RowChoice::kAll;
         line->used = line->binding;
         line->used_head = line->head;
         line->schedule.begin();
@@ -282,16 +284,24 @@ void Exporter::set(InventoryPlan plan) {
     if (impl_->stopping) return;
     std::unique_ptr<Entry>& entry = impl_->entries[plan.id];
     if (!entry) entry = std::make_unique<Entry>();
-    if (!entry->counter || entry->plan.wanted_key != plan.wanted_key) {
-      entry->counter = impl_->store.subscribe(plan.wanted);
+    if (!entry->tally || entry->plan.wanted_key != plan.wanted_key) {
+      entry->tally = impl_->store.tally(plan.wanted, plan.choice);
     }
     std::vector<std::shared_ptr<Line>> lines;
     for (const Binding& binding : plan.bindings) {
-      const auto same = std::ranges::find_if(entry->lines, [&](const auto& line) {
+      const auto before = std::ranges::find_if(entry->lines, [&](const auto& line) {
         return line && line->binding.name == binding.name &&
-               line->binding.sink_key == binding.sink_key && line->wanted_key == plan.wanted_key;
+               line->binding.sink_key == binding.sink_key;
       });
-      auto line = same != entry->lines.end() ? std::move(*same) : impl_->make_line(plan, binding);
+      std::shared_ptr<Line> line;
+      if (before == entry->lines.end()) {
+        line = impl_->make_line(plan, binding);
+      } else if ((*before)->wanted_key == plan.wanted_key) {
+        line = std::move(*before);
+      } else {
+        line = impl_->make_line(plan, binding);
+        line->follow(**before);
+      }
       impl_->configure(*line, plan, binding);
       lines.push_back(std::move(line));
     }
@@ -342,9 +352,20 @@ std::optional<InventoryStatus> Exporter::status(const sinks::InventoryId& id) co
   const auto it = impl_->entries.find(id);
   if (it == impl_->entries.end()) return std::nullopt;
   const base::SteadyTime now = impl_->clock.steady_now();
-  InventoryStatus status{.rows = it->second->counter->row_count(), .bindings = {}};
+  InventoryStatus status{.rows = it->second->tally->row_count(), .bindings = {}};
   for (const auto& line : it->second->lines) status.bindings.push_back(line->status_at(now));
   return status;
+}
+
+std::vector<inventory::Shard> Exporter::shards(const sinks::InventoryId& id) const {
+  std::shared_ptr<const inventory::Tally> tally;
+  {
+    const std::scoped_lock lock(impl_->mutex);
+    if (const auto it = impl_->entries.find(id); it != impl_->entries.end()) {
+      tally = it->second->tally;
+    }
+  }
+  return tally ? tally->shards() : std::vector<inventory::Shard>();
 }
 
 void Exporter::on_outcome(std::function<void(const sinks::InventoryId&)> listener) {

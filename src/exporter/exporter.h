@@ -55,8 +55,10 @@ struct InventoryPlan {
       false;  ///< the first lists of its targets are in (X-9); until then nothing leaves
   bool spread_start = false;                            ///< it was there when the process started
   std::function<bool(const inventory::Owner&)> wanted;  ///< pure: which owners' rows it has
-  /// Names the set of owners that `wanted` accepts: another text subscribes anew.
+  /// Names the set of owners that `wanted` accepts, and the choice: another text subscribes anew.
   std::string wanted_key;
+  /// With kLastOfUid every change is a comparison with what the backend holds.
+  inventory::RowChoice choice = inventory::RowChoice::kAll;
   std::optional<std::string> resource_key;
   std::vector<std::string> keep_targets;
   std::vector<Binding> bindings;
@@ -84,7 +86,7 @@ struct BindingStatus {
 };
 
 struct InventoryStatus {
-  std::size_t rows = 0;
+  std::size_t rows = 0;                 ///< of its owners, chosen or not
   std::vector<BindingStatus> bindings;  ///< as in the plan
 };
 
@@ -126,6 +128,8 @@ class Exporter {
   /// Rows of this owner were touched (wire it to RowStore::on_change). Quick.
   void rows_changed(const inventory::Owner& owner);
   [[nodiscard]] std::optional<InventoryStatus> status(const sinks::InventoryId& id) const;
+  /// Its rows (those chosen) by target namespace; empty for an unknown inventory.
+  [[nodiscard]] std::vector<inventory::Shard> shards(const sinks::InventoryId& id) const;
   /// Called after each pass with what status() would say anew; on an export thread, quick.
   void on_outcome(std::function<void(const sinks::InventoryId&)> listener);
 

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <thread>
 
 namespace kollect::exporter {
 namespace {
@@ -161,6 +162,17 @@ class ExporterTest : public ::testing::Test {
     made.wanted_key = "n";
     made.bindings = std::move(bindings);
     return made;
+  }
+
+  /// The binding's status has so many passes that wrote something.
+  bool told_of_write(std::uint64_t writes) {
+    const auto end = clock_.steady_now() + 30s;
+    while (clock_.steady_now() < end) {
+      const auto status = exporter_->status(kInventory);
+      if (status && status->bindings[0].writes >= writes) return true;
+      std::this_thread::yield();
+    }
+    return false;
   }
 
   base::SystemClock clock_;
@@ -322,6 +334,61 @@ TEST_F(ExporterTest, StatusTellsWhatWasExported) {
   EXPECT_TRUE(status->bindings[0].last_write);
   EXPECT_THAT(status->bindings[0].last_checksum, ::testing::MatchesRegex("set:[0-9a-f]{32}"));
   exporter_.reset();
+}
+
+TEST_F(ExporterTest, OtherOwnersCompareEverythingAndKeepWhatWasTold) {
+  put("a", "1");
+  auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 1; }));
+  ASSERT_TRUE(told_of_write(1));
+  const Owner other{.owner_class = OwnerClass::kTarget, .ns = "m", .name = "t"};
+  store_.upsert(other, 1, row("b", "1"));
+  made.wanted = [](const Owner&) { return true; };
+  made.wanted_key = "all";
+  backend_.with([](Backend& b) { b.hang = true; });
+  exporter_->set(made);
+  const auto status = exporter_->status(kInventory);
+  EXPECT_TRUE(status->bindings[0].last_export);
+  EXPECT_EQ(status->bindings[0].writes, 1U);
+  EXPECT_EQ(status->rows, 2U);
+  backend_.with([](Backend& b) { b.hang = false; });
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 2; }));
+  ASSERT_TRUE(told_of_write(2));
+}
+
+TEST_F(ExporterTest, OneRowOfEachUid) {
+  const Owner last{.owner_class = OwnerClass::kTarget, .ns = "n", .name = "u"};
+  put("a", "of t");
+  auto made = plan({binding("database/x", backend_)});
+  made.choice = inventory::RowChoice::kLastOfUid;
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "of t"; }));
+  store_.upsert(last, 1, row("a", "of u"));
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "of u"; }));
+  put("a", "nobody sees it");
+  put("b", "1");
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.contains("b"); }));
+  backend_.with([](Backend& b) { EXPECT_EQ(b.rows["a"], "of u"); });
+  const auto shards = exporter_->shards(kInventory);
+  ASSERT_EQ(shards.size(), 1U);
+  EXPECT_EQ(shards[0].rows, 2U);
+  EXPECT_EQ(shards[0].targets, 2U);
+  store_.drop(last);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "nobody sees it"; }));
+  backend_.with([](Backend& b) {
+    for (const auto& pass : b.passes) EXPECT_THAT(pass, ::testing::StartsWith("all "));
+  });
+}
+
+TEST_F(ExporterTest, RemovedRowsAreForgottenWhenTheyAreExported) {
+  put("a", "1");
+  put("b", "1");
+  exporter_->set(plan({binding("database/x", backend_)}));
+  ASSERT_TRUE(told_of_write(1));
+  store_.remove(kOwner, "a");
+  ASSERT_TRUE(told_of_write(2));
+  EXPECT_EQ(store_.stats().tombstones, 0U);
 }
 
 TEST_F(ExporterTest, CleaningWritesTheEmptySet) {

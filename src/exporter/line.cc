@@ -37,6 +37,12 @@ sinks::Export head_of(const InventoryPlan& plan, const Binding& binding) {
   return head;
 }
 
+void Line::follow(const Line& before) {
+  status = before.status;
+  status.running = false;
+  spread = before.spread;
+}
+
 PassResult Line::pass(const base::Context& context, base::WallTime exported_at) {
   PassResult result{
       .report = sinks::ExportReport{}, .set_hash = {}, .rows = 0, .differences = differences};

@@ -27,6 +27,7 @@ struct Line {
   Binding binding;
   sinks::Export head;
   std::string wanted_key;
+  inventory::RowChoice choice = inventory::RowChoice::kAll;
   Schedule schedule;
   std::shared_ptr<Breaker> breaker;
   std::unique_ptr<inventory::Reader> reader;
@@ -42,6 +43,9 @@ struct Line {
   Binding used;
   sinks::Export used_head;
 
+  /// Takes the place of a line of the same binding that had other owners: what was told of it
+  /// stands, but everything is compared.
+  void follow(const Line& before);
   /// One pass. On success the reader has passed what was written.
   PassResult pass(const base::Context& context, base::WallTime exported_at);
   [[nodiscard]] BindingStatus status_at(base::SteadyTime now) const;

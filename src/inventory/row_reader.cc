@@ -1,11 +1,11 @@
-// Reader, Snapshot and ChangeSet.
+// Reader, Snapshot, ChangeSet and Tally.
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "inventory/row_store.h"
+#include "inventory/store/last_of_uid.h"
 #include "inventory/store/reader_impl.h"
-#include "inventory/store/sorted_rows.h"
 
 namespace kollect::inventory {
 namespace {
@@ -63,13 +63,6 @@ base::Result<> ChangeSet::for_each(
   }
   return {};
 }
-
-struct Snapshot::Impl {
-  Version version = 0;
-  std::size_t row_count = 0;
-  SetHash set_hash;
-  std::vector<PinnedRows> parts;
-};
 
 Snapshot::Snapshot() = default;
 Snapshot::~Snapshot() = default;
@@ -134,16 +127,30 @@ ChangeSet Reader::changes() const {
   return set;
 }
 
+std::shared_ptr<Snapshot::Impl> Snapshot::Impl::of(const Directory& directory,
+                                                   const ReaderState& reader) {
+  auto impl = std::make_shared<Impl>();
+  impl->version = directory.capture(reader, [&](Table::View view) {
+    if (view.row_count() == 0) return;
+    impl->row_count += view.row_count();
+    impl->set_hash.add(view.set_hash());
+    impl->parts.push_back({.pin = view.pin(), .rows = view.rows(), .set_hash = view.set_hash()});
+  });
+  if (reader.choice == RowChoice::kLastOfUid) {
+    keep_last_of_uid(impl->parts);
+    impl->row_count = 0;
+    impl->set_hash = {};
+    for (const PinnedRows& part : impl->parts) {
+      impl->row_count += part.rows.size();
+      impl->set_hash.add(part.set_hash);
+    }
+  }
+  return impl;
+}
+
 Snapshot Reader::snapshot() const {
   Snapshot snapshot;
-  snapshot.impl_ = std::make_shared<Snapshot::Impl>();
-  Snapshot::Impl& impl = *snapshot.impl_;
-  impl.version = impl_->directory.capture(*impl_->state, [&](Table::View view) {
-    if (view.row_count() == 0) return;
-    impl.row_count += view.row_count();
-    impl.set_hash.add(view.set_hash());
-    impl.parts.push_back({.pin = view.pin(), .rows = view.rows()});
-  });
+  snapshot.impl_ = Snapshot::Impl::of(impl_->directory, *impl_->state);
   return snapshot;
 }
 
@@ -165,6 +172,65 @@ std::string Reader::set_hash() const {
   SetHash hash;
   impl_->directory.capture(*impl_->state, [&](Table::View view) { hash.add(view.set_hash()); });
   return hash.text();
+}
+
+namespace {
+
+/// Shards in the making.
+class ShardCounter {
+ public:
+  void add(const Owner& owner, std::size_t rows, const SetHash& hash) {
+    auto& [shard, sum] = shards_[owner.ns];
+    shard.rows += rows;
+    ++shard.targets;
+    sum.add(hash);
+  }
+  [[nodiscard]] std::vector<Shard> list() {
+    std::vector<Shard> list;
+    for (auto& [ns, entry] : shards_) {
+      entry.first.ns = ns;
+      entry.first.set_hash = entry.second.text();
+      list.push_back(std::move(entry.first));
+    }
+    return list;
+  }
+
+ private:
+  std::map<std::string, std::pair<Shard, SetHash>> shards_;
+};
+
+}  // namespace
+
+Tally::Tally(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tally::~Tally() = default;
+
+std::size_t Tally::row_count() const {
+  std::size_t count = 0;
+  impl_->directory.look_at(*impl_->state, [&](Table::View view) { count += view.row_count(); });
+  return count;
+}
+
+std::vector<Shard> Tally::shards() const {
+  ShardCounter counter;
+  if (impl_->state->choice == RowChoice::kAll) {
+    impl_->directory.look_at(*impl_->state, [&](Table::View view) {
+      if (view.row_count() > 0) {
+        counter.add(view.table.owner(), view.row_count(), view.set_hash());
+      }
+    });
+    return counter.list();
+  }
+  // The state first: rows that come meanwhile may be counted already, and are counted again.
+  auto state = impl_->directory.state(*impl_->state);
+  const std::lock_guard lock(impl_->mutex);
+  if (state == impl_->seen) return impl_->shards;
+  const auto snapshot = Snapshot::Impl::of(impl_->directory, *impl_->state);
+  for (const PinnedRows& part : snapshot->parts) {
+    counter.add(part.pin.table().owner(), part.rows.size(), part.set_hash);
+  }
+  impl_->seen = std::move(state);
+  impl_->shards = counter.list();
+  return impl_->shards;
 }
 
 }  // namespace kollect::inventory

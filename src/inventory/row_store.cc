@@ -104,12 +104,24 @@ RowStoreStats RowStore::stats() const {
   return all;
 }
 
-std::unique_ptr<Reader> RowStore::subscribe(std::function<bool(const Owner&)> wanted) {
+std::unique_ptr<Reader> RowStore::subscribe(std::function<bool(const Owner&)> wanted,
+                                            RowChoice choice) {
   auto state = std::make_shared<ReaderState>();
   state->wanted = std::move(wanted);
+  state->choice = choice;
   impl_->directory.subscribe(state);
   return std::unique_ptr<Reader>(
       new Reader(std::make_unique<Reader::Impl>(impl_->directory, std::move(state))));
+}
+
+std::unique_ptr<Tally> RowStore::tally(std::function<bool(const Owner&)> wanted, RowChoice choice) {
+  auto state = std::make_shared<ReaderState>();
+  state->wanted = std::move(wanted);
+  state->choice = choice;
+  state->counts_only = true;
+  impl_->directory.subscribe(state);
+  return std::unique_ptr<Tally>(
+      new Tally(std::make_unique<Tally::Impl>(impl_->directory, std::move(state))));
 }
 
 void RowStore::on_change(std::function<void(const Owner&)> listener) {

@@ -35,6 +35,23 @@ using Version = std::uint64_t;
 /// namespace).
 using SourceId = std::uint32_t;
 
+/// Which rows of its owners a reader sees.
+enum class RowChoice : std::uint8_t {
+  kAll,
+  /// Of rows with one uid and one target namespace that of the owner whose name sorts last (spec:
+  /// selection 12.2, byResourceUID).
+  kLastOfUid,
+};
+
+/// Rows of one target namespace, counted.
+struct Shard {
+  std::string ns;
+  std::size_t rows = 0;
+  std::size_t targets = 0;  ///< owners with a row, those included whose rows are not chosen
+  std::string set_hash;     ///< as Snapshot::set_hash(), of these rows
+  bool operator==(const Shard&) const = default;
+};
+
 /// One difference. A removed row has its identity and no attributes.
 struct RowChange {
   bool removed = false;
@@ -90,6 +107,7 @@ class Snapshot {
  private:
   friend class RowStore;
   friend class Reader;
+  friend class Tally;
   struct Impl;
   std::shared_ptr<Impl> impl_;
 };
@@ -103,7 +121,8 @@ class Reader {
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
   /// What changed since passed(). Right after subscribing: nothing is known, so take a snapshot
-  /// first.
+  /// first. Knows no choice of rows, nor do row_count() and set_hash(): with another one than kAll
+  /// ask for snapshots alone.
   [[nodiscard]] ChangeSet changes() const;
   [[nodiscard]] Snapshot snapshot() const;
   /// The consumer holds everything up to `version`.
@@ -117,6 +136,26 @@ class Reader {
   friend class RowStore;
   struct Impl;
   explicit Reader(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// What owners hold, counted. Unlike a Reader it makes the store remember nothing. Thread-safe;
+/// must not outlive the store.
+class Tally {
+ public:
+  ~Tally();
+  Tally(const Tally&) = delete;
+  Tally& operator=(const Tally&) = delete;
+  /// Of all rows, chosen or not. O(owners).
+  [[nodiscard]] std::size_t row_count() const;
+  /// Of the chosen rows, those with rows, in the order of `ns`. O(owners); with kLastOfUid O(rows)
+  /// after a change.
+  [[nodiscard]] std::vector<Shard> shards() const;
+
+ private:
+  friend class RowStore;
+  struct Impl;
+  explicit Tally(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
 
@@ -170,7 +209,11 @@ class RowStore {
   /// Reads all owners, present and future, that `wanted` accepts. `wanted` is asked once per owner
   /// (again when the owner lost all its rows and comes back), must be pure and must not call the
   /// store.
-  std::unique_ptr<Reader> subscribe(std::function<bool(const Owner&)> wanted);
+  std::unique_ptr<Reader> subscribe(std::function<bool(const Owner&)> wanted,
+                                    RowChoice choice = RowChoice::kAll);
+  /// Counts what such a reader would see.
+  std::unique_ptr<Tally> tally(std::function<bool(const Owner&)> wanted,
+                               RowChoice choice = RowChoice::kAll);
   /// Called after effective changes, on the writer's thread, without locks held; must be quick. Set
   /// before the first write.
   void on_change(std::function<void(const Owner&)> listener);

@@ -25,7 +25,7 @@ std::shared_ptr<Table> Directory::find_or_add(const Owner& owner) {
   table = std::make_shared<Table>(common_, owner);
   for (const auto& reader : readers_) {
     if (!reader->wanted(owner)) continue;
-    table->add_reader(reader);
+    if (!reader->counts_only) table->add_reader(reader);
     reader->tables.push_back(table);
   }
   return table;
@@ -53,7 +53,7 @@ void Directory::subscribe(const std::shared_ptr<ReaderState>& reader) {
   readers_.push_back(reader);
   for (const auto& [owner, table] : tables_) {
     if (!reader->wanted(owner)) continue;
-    table->add_reader(reader);
+    if (!reader->counts_only) table->add_reader(reader);
     reader->tables.push_back(table);
   }
 }
@@ -66,7 +66,7 @@ void Directory::unsubscribe(const std::shared_ptr<ReaderState>& reader) {
     tables = std::exchange(reader->tables, {});
   }
   for (const auto& table : tables) {
-    table->remove_reader(reader.get());
+    if (!reader->counts_only) table->remove_reader(reader.get());
     retire(table);
   }
 }
@@ -91,6 +91,20 @@ bool Directory::pending(const ReaderState& reader) const {
   const std::shared_lock lock(mutex_);
   return std::ranges::any_of(reader.tables,
                              [&](const auto& table) { return table->changed() > passed; });
+}
+
+void Directory::look_at(const ReaderState& reader,
+                        const std::function<void(Table::View)>& visit) const {
+  for (const auto& [table, version] : state(reader)) table->visit(false, visit);
+}
+
+std::vector<std::pair<std::shared_ptr<Table>, Version>> Directory::state(
+    const ReaderState& reader) const {
+  const std::shared_lock lock(mutex_);
+  std::vector<std::pair<std::shared_ptr<Table>, Version>> state;
+  state.reserve(reader.tables.size());
+  for (const auto& table : reader.tables) state.emplace_back(table, table->changed());
+  return state;
 }
 
 Version Directory::capture(const ReaderState& reader,

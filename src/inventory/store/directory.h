@@ -36,6 +36,10 @@ class Directory {
   /// Visits all tables of the reader in the state of one moment, and returns its version: later
   /// changes of these tables have later versions. Writers of these tables wait meanwhile.
   Version capture(const ReaderState& reader, const std::function<void(Table::View)>& visit) const;
+  /// Visits the same tables one after another, each in the state of its own moment.
+  void look_at(const ReaderState& reader, const std::function<void(Table::View)>& visit) const;
+  /// The tables with the versions of their last changes: equal answers, equal rows.
+  std::vector<std::pair<std::shared_ptr<Table>, Version>> state(const ReaderState& reader) const;
 
   const Common& common() const { return *common_; }
 

@@ -14,6 +14,7 @@ namespace kollect::inventory {
 struct PinnedRows {
   TablePin pin;
   std::vector<Ref> rows;
+  SetHash set_hash;  ///< of these rows
 };
 
 /// Visits all rows in the order of spec sinks 2.2. Takes 24 bytes a row of the largest target

@@ -25,6 +25,8 @@ class Table;
 /// How far a reader has come, and which owners it reads.
 struct ReaderState {
   std::function<bool(const Owner&)> wanted;
+  RowChoice choice = RowChoice::kAll;
+  bool counts_only = false;  ///< of a Tally: tables do not know it
   Version since = 0;  ///< when it came; what was removed earlier it never knew
   std::atomic<Version> passed = 0;
   /// Rows removed later are news to it.
