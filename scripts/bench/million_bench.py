@@ -5,7 +5,7 @@
 
 `kollect sandbox` makes the objects (Deployments, six attributes each) when they are asked for and changes --rate of them a second in a
 second phase; the sink is a PostgreSQL of its own or a SQLite file. Measured: start to all rows, peak and steady memory of the operator,
-its processor time; change-to-row time of single changes while nothing else changes, and again under the load; at the end of the load
+its processor time; change-to-row time of single changes while nothing else changes, in the middle of refreshes, and under the load; at its end
 rows picked at random must equal the objects. Each line ends with the limit that it is held against.
 """
 import argparse
@@ -157,6 +157,22 @@ def change_to_row(options, objects, rows, mark, pause):
     return statistics.median(waits), waits[min(len(waits) - 1, int(len(waits) * 0.99))]
 
 
+def change_in_refresh(operator, objects, rows, version):
+    """Milliseconds of a change that is made while the operator compares the whole set: it is busy although nothing has changed."""
+    busy = 0
+    while busy < 3:
+        before = operator.cpu()
+        time.sleep(0.1)
+        busy = busy + 1 if operator.cpu() - before >= 0.05 else 0
+    while True:
+        began = time.monotonic()
+        uid = objects.patch(objects.place(), version)
+        if uid is not None:
+            break
+    op.until(lambda: row_version(rows, uid) == version, limit=60)
+    return (time.monotonic() - began) * 1000
+
+
 class Load(threading.Thread):
     """Changes at a rate, until stopped."""
 
@@ -211,6 +227,11 @@ def run(options, folder, sandbox):
     op.show(f"change to row, {options.changes} single changes", f"median {median:.0f} ms, p99 {p99:.0f} ms", f"p99 {LATENCY_LIMIT} ms", p99 <= LATENCY_LIMIT)
     op.show("CPU per change", f"{(operator.cpu() - cpu) * 1000 / options.changes:.2f} ms")
 
+    waits = [change_in_refresh(operator, objects, rows, f"r{number}") for number in range(options.refreshes)]
+    if waits:
+        op.show(f"change to row, {len(waits)} in the middle of a refresh", f"{', '.join(f'{wait:.0f}' for wait in waits)} ms", f"each {LATENCY_LIMIT} ms",
+                max(waits) <= LATENCY_LIMIT)
+
     load(options, sandbox, operator, objects, rows)
     peak = operator.memory("VmHWM")
     op.show("memory: peak", f"{peak:.0f} MiB", f"{MEMORY_LIMIT} MiB", peak <= MEMORY_LIMIT)
@@ -250,6 +271,7 @@ def main():
     parser.add_argument("--rate", type=int, default=2000)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--changes", type=int, default=100)
+    parser.add_argument("--refreshes", type=int, default=3, help="changes in the middle of a refresh (half a minute each)")
     parser.add_argument("--log", help="where the operator's log goes (default: nowhere)")
     options = parser.parse_args()
     options.kollect = str(pathlib.Path(options.kollect).resolve())

@@ -17,9 +17,40 @@
 
 namespace kollect::exporter {
 
+/// Waits until the sink is free, and has it until the end.
+class SharedSink::Turn {
+ public:
+  Turn(SharedSink& shared, bool changes, std::optional<std::stop_source> give_way)
+      : shared_(shared) {
+    {
+      const std::scoped_lock lock(shared_.turns_mutex_);
+      shared_.changes_waiting_ += changes ? 1 : 0;
+      if (changes && shared_.running_) shared_.running_->request_stop();
+    }
+    shared_.mutex_.lock();
+    const std::scoped_lock lock(shared_.turns_mutex_);
+    shared_.changes_waiting_ -= changes ? 1 : 0;
+    shared_.running_ = std::move(give_way);
+    if (shared_.running_ && shared_.changes_waiting_ > 0) shared_.running_->request_stop();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    {
+      const std::scoped_lock lock(shared_.turns_mutex_);
+      shared_.running_.reset();
+    }
+    shared_.mutex_.unlock();
+  }
+
+ private:
+  SharedSink& shared_;
+};
+
 base::Result<sinks::ExportReport> SharedSink::apply(const base::Context& context,
-                                                    const sinks::Pass& pass) {
-  const std::scoped_lock lock(mutex_);
+                                                    const sinks::Pass& pass,
+                                                    std::optional<std::stop_source> give_way) {
+  const Turn turn(*this, pass.changes != nullptr, std::move(give_way));
   KL_TRY(context.check());  // the wait for the others may have used up the time
   return sink_->apply(context, pass);
 }
@@ -43,6 +74,7 @@ struct Exporter::Impl {
   void work(const std::stop_token& stop);
   void take_signals(base::SteadyTime now);
   base::SteadyTime look_at_all(base::SteadyTime now);
+  void begin_pass(const std::shared_ptr<Line>& line, Why why);
   void run_pass(const std::shared_ptr<Line>& line);
   std::shared_ptr<Line> make_line(const InventoryPlan& plan, const Binding& binding);
   std::shared_ptr<Breaker> breaker_of(const std::string& sink_key);
@@ -135,8 +167,25 @@ void Exporter::Impl::take_signals(base::SteadyTime now) {
     for (const auto& line : entry->lines) {
       line->schedule.signal(now);
       line->next_look = now;
+      if (line->schedule.running() && line->give_way) line->give_way->request_stop();
     }
   }
+}
+
+void Exporter::Impl::begin_pass(const std::shared_ptr<Line>& line, Why why) {
+  line->why = why;
+  line->began_with = line->schedule.settings();
+  // With targets that cannot be read, rows that went from the store may still exist.
+  line->differences = why == Why::kChange && line->schedule.confirmed() &&
+                      line->head.keep_targets.empty() && line->choice == inventory::RowChoice::kAll;
+  line->give_way.reset();
+  if (why == Why::kRefresh && line->schedule.may_give_way()) line->give_way.emplace();
+  line->used = line->binding;
+  line->used_head = line->head;
+  line->schedule.begin();
+  line->status.running = true;
+  queue.push_back(line);
+  work_in.notify_one();
 }
 
 base::SteadyTime Exporter::Impl::look_at_all(base::SteadyTime now) {
@@ -151,18 +200,7 @@ base::SteadyTime Exporter::Impl::look_at_all(base::SteadyTime now) {
       const Schedule::Look look =
           line->schedule.look(now, line->reader->pending(), line->breaker->next_try(now));
       if (look.why != Why::kNone) {
-        line->why = look.why;
-        line->began_with = line->schedule.settings();
-        // With targets that cannot be read, rows that went from the store may still exist.
-        line->differences = look.why == Why::kChange && line->schedule.confirmed() &&
-                            line->head.keep_targets.empty() &&
-                            line->choice == inventory::RowChoice::kAll;
-        line->used = line->binding;
-        line->used_head = line->head;
-        line->schedule.begin();
-        line->status.running = true;
-        queue.push_back(line);
-        work_in.notify_one();
+        begin_pass(line, look.why);
         continue;
       }
       line->next_look = look.next.value_or(base::SteadyTime::max());
@@ -384,7 +422,7 @@ base::Result<> Exporter::clean(const base::Context& context, const InventoryPlan
                    .set_hash = rows.set_hash()};
   pass.head.keep_targets.clear();
   pass.head.exported_at = impl_->clock.now();
-  KL_TRY(sink->apply(context, pass));
+  KL_TRY(sink->apply(context, pass, std::nullopt));
   return {};
 }
 

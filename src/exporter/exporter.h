@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,23 @@
 
 namespace kollect::exporter {
 
-/// A built backend that several bindings may share; one call at a time.
+/// A built backend that several bindings may share; one call at a time. A pass of changes that has
+/// to wait asks the one before it to give way.
 class SharedSink {
  public:
   explicit SharedSink(std::unique_ptr<sinks::Sink> sink) : sink_(std::move(sink)) {}
   [[nodiscard]] bool takes_changes() const { return sink_->takes_changes(); }
-  base::Result<sinks::ExportReport> apply(const base::Context& context, const sinks::Pass& pass);
+  /// `give_way`: where to ask this pass to; its token is in the pass. None: it goes to its end.
+  base::Result<sinks::ExportReport> apply(const base::Context& context, const sinks::Pass& pass,
+                                          std::optional<std::stop_source> give_way);
 
  private:
-  std::mutex mutex_;
+  class Turn;
+  std::mutex mutex_;  ///< of the sink
   std::unique_ptr<sinks::Sink> sink_;
+  std::mutex turns_mutex_;  ///< of these two; held for moments only
+  std::size_t changes_waiting_ = 0;
+  std::optional<std::stop_source> running_;
 };
 
 /// One sink reference of an inventory, resolved.

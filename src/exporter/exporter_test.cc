@@ -9,6 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "support/fast_clock.h"
+
 namespace kollect::exporter {
 namespace {
 
@@ -28,6 +30,8 @@ class Backend {
   std::vector<std::string> passes;  ///< "all 3" or "changes 1"
   std::optional<base::Error> down;
   bool hang = false;
+  /// Passes over all rows go on for as long as they may be asked to give way.
+  bool compares_for_ever = false;
 
   template <class Condition>
   bool until(Condition condition) {
@@ -66,6 +70,15 @@ class BackendSink final : public sinks::Sink {
     }
     backend_.changed_.wait(lock, [&] { return !backend_.hang || context.cancelled(); });
     KL_TRY(context.check());
+    if (backend_.compares_for_ever && pass.give_way.stop_possible()) {
+      backend_.passes.emplace_back("compares");
+      backend_.changed_.notify_all();
+      const std::stop_callback asked(pass.give_way, [this] { backend_.changed_.notify_all(); });
+      backend_.changed_.wait(lock,
+                             [&] { return pass.give_way.stop_requested() || context.cancelled(); });
+      KL_TRY(context.check());
+      return sinks::gave_way();
+    }
     if (backend_.down) {
       backend_.passes.emplace_back("down");
       backend_.changed_.notify_all();
@@ -114,14 +127,16 @@ const sinks::InventoryId kInventory{.ns = "n", .name = "i"};
 
 class ExporterTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { start(clock_); }
+  void start(const base::Clock& clock) {
+    exporter_.reset();
     store_.on_change([this](const Owner& owner) { exporter_->rows_changed(owner); });
     ExporterOptions options;
     options.schedule.quiet = 2ms;
     options.schedule.longest_wait = 10ms;
     options.schedule.retry_base = 5ms;
     options.seed = 1;
-    exporter_ = std::make_unique<Exporter>(store_, clock_, nullptr, options);
+    exporter_ = std::make_unique<Exporter>(store_, clock, nullptr, options);
     exporter_->start();
   }
   void TearDown() override { exporter_.reset(); }
@@ -176,6 +191,7 @@ class ExporterTest : public ::testing::Test {
   }
 
   base::SystemClock clock_;
+  testing::FastClock fast_{60};  ///< for refreshes
   inventory::RowStore store_;
   std::unique_ptr<Exporter> exporter_;
   Backend backend_;
@@ -396,6 +412,51 @@ TEST_F(ExporterTest, CleaningWritesTheEmptySet) {
   const auto made = plan({binding("database/x", backend_)});
   ASSERT_TRUE(exporter_->clean(base::Context::background(), made, made.bindings[0]));
   EXPECT_THAT(backend_.rows, IsEmpty());
+}
+
+TEST_F(ExporterTest, ARefreshGivesWayToChangesAndIsDoneInTheEnd) {
+  start(fast_);
+  put("a", "0");
+  auto refreshed = binding("database/x", backend_);
+  refreshed.interval = 1s;
+  backend_.compares_for_ever = true;
+  exporter_->set(plan({refreshed}));
+  for (int i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(backend_.until(
+        [](Backend& b) { return !b.passes.empty() && b.passes.back() == "compares"; }));
+    put("a", std::to_string(i));
+    ASSERT_TRUE(backend_.until([&](Backend& b) { return b.rows["a"] == std::to_string(i); }));
+  }
+  // The fourth one is not asked any more; the one after it may give way again.
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 9; }));
+  backend_.with([](Backend& b) {
+    EXPECT_THAT(b.passes, ElementsAre("all 1", "compares", "changes 1", "compares", "changes 1",
+                                      "compares", "changes 1", "all 1", "compares"));
+  });
+  const auto status = exporter_->status(kInventory);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->bindings[0].failures, 0U);
+  exporter_.reset();
+}
+
+TEST_F(ExporterTest, ARefreshGivesWayToAnotherInventoryOfItsSink) {
+  start(fast_);
+  put("a", "0");
+  backend_.compares_for_ever = true;
+  auto refreshed = binding("database/x", backend_);
+  auto other = refreshed;
+  refreshed.interval = 1s;
+  exporter_->set(plan({refreshed}));
+  auto beside = plan({other});
+  beside.id.name = "beside";
+  beside.wanted = [](const Owner& owner) { return owner.ns == "m"; };
+  beside.wanted_key = "m";
+  exporter_->set(beside);
+  ASSERT_TRUE(backend_.until(
+      [](Backend& b) { return !b.passes.empty() && b.passes.back() == "compares"; }));
+  store_.upsert({.owner_class = OwnerClass::kTarget, .ns = "m", .name = "t"}, 1, row("b", "1"));
+  ASSERT_TRUE(backend_.until([&](Backend& b) { return b.rows.contains("b"); }));
+  exporter_.reset();
 }
 
 TEST_F(ExporterTest, UnderConstantChangeTheLastStateArrives) {

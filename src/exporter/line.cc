@@ -43,6 +43,10 @@ void Line::follow(const Line& before) {
   spread = before.spread;
 }
 
+bool PassResult::gave_way() const {
+  return !report && report.error().reason == sinks::gave_way().reason;
+}
+
 PassResult Line::pass(const base::Context& context, base::WallTime exported_at) {
   PassResult result{
       .report = sinks::ExportReport{}, .set_hash = {}, .rows = 0, .differences = differences};
@@ -51,6 +55,7 @@ PassResult Line::pass(const base::Context& context, base::WallTime exported_at) 
     sinks::Pass pass{
         .head = used_head, .rows = nullptr, .changes = nullptr, .row_count = 0, .set_hash = {}};
     pass.head.exported_at = exported_at;
+    if (give_way) pass.give_way = give_way->get_token();
     inventory::ChangeSet changes;
     inventory::Snapshot rows;
     // The version first: what is written later is then pending still, never taken for confirmed.
@@ -72,7 +77,7 @@ PassResult Line::pass(const base::Context& context, base::WallTime exported_at) 
     }
     result.rows = pass.row_count;
     result.set_hash = pass.set_hash;
-    auto report = sink->apply(context, pass);
+    auto report = sink->apply(context, pass, give_way);
     if (report) reader->passed(version);
     return report;
   };
@@ -107,6 +112,7 @@ void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTim
   if (result->report) {
     line.breaker->succeeded();
     line.schedule.succeeded(began, line.began_with);
+    if (!result->differences) line.schedule.compared();
     line.status.state = BindingStatus::State::kExported;
     line.status.last_export = exported_at;
     // A refresh that found everything in place is no news: status stays as it is.
@@ -129,6 +135,11 @@ void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTim
   if (line.stop.stop_requested()) {
     line.breaker->abandoned();
     line.schedule.abandoned();
+    return;
+  }
+  if (result->gave_way()) {
+    line.breaker->abandoned();
+    line.schedule.gave_way(now);
     return;
   }
   const bool terminal = is_terminal(error);
@@ -155,6 +166,11 @@ void log_outcome(const base::Logger& log, const Line& line, const PassResult& re
   const std::string inventory = line.inventory.ns + "/" + line.inventory.name;
   const std::string milliseconds =
       fmt::format("{:.1f}", std::chrono::duration<double, std::milli>(took).count());
+  if (result.gave_way()) {
+    log.debug("refresh gave way",
+              {{"inventory", inventory}, {"sink", line.binding.name}, {"ms", milliseconds}});
+    return;
+  }
   if (!result.report) {
     log.warn("export failed", {{"inventory", inventory},
                                {"sink", line.binding.name},

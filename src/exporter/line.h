@@ -16,6 +16,7 @@ struct PassResult {
   std::string set_hash;
   std::size_t rows = 0;
   bool differences = false;  ///< only changes were sent
+  [[nodiscard]] bool gave_way() const;
 };
 
 /// While `schedule.running()` the worker that runs the pass owns reader and why; everything else
@@ -40,6 +41,7 @@ struct Line {
   Why why = Why::kNone;
   ScheduleSettings began_with;
   bool differences = false;
+  std::optional<std::stop_source> give_way;  ///< of a refresh that a change may end
   Binding used;
   sinks::Export used_head;
 

@@ -106,6 +106,12 @@ void Schedule::succeeded(base::SteadyTime at, const ScheduleSettings& settings) 
   plan_refresh();
 }
 
+void Schedule::gave_way(base::SteadyTime now) {
+  running_ = false;
+  ++gave_way_;
+  if (record_) record_->refresh_at = now + std::min(interval(), options_.give_way_pause);
+}
+
 void Schedule::failed(base::SteadyTime now, bool terminal) {
   running_ = false;
   ++failures_;

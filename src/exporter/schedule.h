@@ -30,6 +30,9 @@ struct ScheduleOptions {
   base::Duration terminal_retry = std::chrono::minutes(10);
   double refresh_jitter = 0.1;  ///< part of the interval, both ways
   double retry_jitter = 0.2;
+  /// How often in a row a refresh gives way to changes, and how long it then waits.
+  std::uint32_t give_ways = 3;
+  base::Duration give_way_pause = std::chrono::seconds(5);
 };
 
 /// Why a pass is due.
@@ -69,6 +72,12 @@ class Schedule {
   void failed(base::SteadyTime now, bool terminal);
   /// The pass was given up (cancelled) without an outcome.
   void abandoned() { running_ = false; }
+  /// A pass found the whole set in the backend, or put it there.
+  void compared() { gave_way_ = 0; }
+  /// The refresh ended early for a change: it is due again later.
+  void gave_way(base::SteadyTime now);
+  /// False when changes have kept the refresh from its end often enough.
+  [[nodiscard]] bool may_give_way() const { return gave_way_ < options_.give_ways; }
 
   [[nodiscard]] bool running() const { return running_; }
   [[nodiscard]] bool exported_once() const { return record_.has_value(); }
@@ -100,6 +109,7 @@ class Schedule {
   std::optional<base::SteadyTime> first_signal_;
   base::SteadyTime last_signal_{};
   std::uint32_t failures_ = 0;
+  std::uint32_t gave_way_ = 0;
   bool terminal_ = false;
   base::SteadyTime retry_at_{};
 };

@@ -288,6 +288,26 @@ TEST(Schedule, WhatChangesDuringAPassIsExportedAfterIt) {
   EXPECT_EQ(play.schedule_.look(Play::at(9s), true, Play::at(9s)).why, Why::kChange);
 }
 
+TEST(Schedule, ARefreshThatGaveWayIsDueSoonAndNoFailure) {
+  Play play(30s);
+  ASSERT_THAT(play.run(29s), ElementsAre("0 first"));
+  EXPECT_EQ(play.schedule_.look(Play::at(30s), false, Play::at(30s)).why, Why::kRefresh);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_TRUE(play.schedule_.may_give_way());
+    play.schedule_.begin();
+    play.schedule_.gave_way(Play::at(31s));
+  }
+  EXPECT_FALSE(play.schedule_.may_give_way()) << "changes may not put it off for ever";
+  EXPECT_TRUE(play.schedule_.confirmed());
+  EXPECT_EQ(play.schedule_.failures(), 0U);
+  EXPECT_EQ(play.schedule_.look(Play::at(32s), false, Play::at(32s)).next, Play::at(36s));
+  EXPECT_EQ(play.schedule_.look(Play::at(36s), false, Play::at(36s)).why, Why::kRefresh);
+  play.schedule_.begin();
+  play.schedule_.succeeded(Play::at(36s), play.settings_);
+  play.schedule_.compared();
+  EXPECT_TRUE(play.schedule_.may_give_way());
+}
+
 TEST(Schedule, AfterAFailureTheBackendIsInDoubt) {
   Play play(1h);
   ASSERT_THAT(play.run(0s), ElementsAre("0 first"));

@@ -2,6 +2,10 @@
 
 namespace kollect::sinks {
 
+base::Error gave_way() {
+  return base::cancelled("the comparison gave way to a change", "gave-way");
+}
+
 base::Result<ExportReport> Sink::apply(const base::Context& context, const Pass& pass) {
   const inventory::RowSet rows = pass.rows->to_row_set();
   Export whole = pass.head;

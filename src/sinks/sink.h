@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -55,7 +56,13 @@ struct Pass {
   const inventory::ChangeSet* changes = nullptr;
   std::size_t row_count = 0;  ///< of the whole set
   std::string set_hash;       ///< of the whole set, as Snapshot::set_hash()
+  /// Somebody waits for the backend: a comparison that has found nothing to write so far may end
+  /// with the error gave_way(); it will be asked for again.
+  std::stop_token give_way = {};
 };
+
+/// Kind kCancelled, reason "gave-way".
+base::Error gave_way();
 
 /// What an export did.
 struct ExportReport {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,12 +54,14 @@ void note_replacement(PassCounts& counts, const Payload& payload, const RowView&
 
 class Reconciliation {
  public:
-  Reconciliation(Work& work, const Partition& partition, const rows::Keep& keep, bool dry_run)
+  Reconciliation(Work& work, const Partition& partition, const rows::Keep& keep, bool dry_run,
+                 std::stop_token give_way)
       : work_(work),
         partition_(partition),
         keep_(keep),
         stage_(work, partition, Stage::Mode::kReconcile),
-        dry_run_(dry_run) {}
+        dry_run_(dry_run),
+        give_way_(std::move(give_way)) {}
 
   base::Result<PassCounts> run(const rows::Source& source, Reading reading) {
     KL_TRY(read_table());
@@ -76,7 +79,10 @@ class Reconciliation {
         return base::conflict("postgres: one key twice in the set", "duplicate-key");
       }
     }
-    if (std::find(seen_.begin(), seen_.end(), false) != seen_.end()) KL_TRY(remove_unseen());
+    if (std::find(seen_.begin(), seen_.end(), false) != seen_.end()) {
+      differs_ = true;
+      KL_TRY(remove_unseen());
+    }
     KL_TRY(stage_.finish());
     if (!dry_run_) {
       // The server has compared again what was sent: it knows best.
@@ -109,9 +115,15 @@ class Reconciliation {
                            {}, Connection::Format::kBinary));
       KL_TRY(visit(piece));
       if (piece.rows() < kFetch) break;
+      KL_TRY(check());
     }
     KL_TRY(connection.run(work_.context, kDoing, "CLOSE kollect_rows"));
     return {};
+  }
+
+  [[nodiscard]] base::Result<> check() const {
+    if (!differs_ && give_way_.stop_requested()) return gave_way();
+    return work_.context.check();
   }
 
   base::Result<> read_table() {
@@ -142,7 +154,7 @@ class Reconciliation {
   }
 
   base::Result<> row(const RowView& view) {
-    if (position_++ % kCheckEvery == 0) KL_TRY(work_.context.check());
+    if (++position_ % kCheckEvery == 0) KL_TRY(check());
     const Ready columns = ready(view, partition_);
     const rows::KeyHash key = rows::key_hash(columns.target_name, columns.source_uid);
     if (!duplicates_) {
@@ -159,6 +171,7 @@ class Reconciliation {
         return {};
       }
     }
+    differs_ = true;
     ++differing_;
     note_replacement(counts_, payload_, view);
     if (!dry_run_) return stage_.add(columns.with(payload));
@@ -198,12 +211,14 @@ class Reconciliation {
   const rows::Keep& keep_;
   Stage stage_;
   bool dry_run_;
+  std::stop_token give_way_;
   Payload payload_;
   PassCounts counts_;
   std::optional<rows::Duplicates> duplicates_;
   std::vector<Held> held_;
   std::vector<bool> seen_;
   std::vector<rows::KeyHash> keys_;
+  bool differs_ = false;  ///< there is, or may be, something to write
   std::uint64_t differing_ = 0;
   std::size_t position_ = 0;
 };
@@ -212,8 +227,8 @@ class Reconciliation {
 
 base::Result<PassCounts> reconcile(Work& work, const Partition& partition,
                                    const rows::Source& source, const rows::Keep& keep,
-                                   Reading reading, bool dry_run) {
-  return Reconciliation(work, partition, keep, dry_run).run(source, reading);
+                                   Reading reading, bool dry_run, std::stop_token give_way) {
+  return Reconciliation(work, partition, keep, dry_run, std::move(give_way)).run(source, reading);
 }
 
 base::Result<PassCounts> apply_changes(Work& work, const Partition& partition,

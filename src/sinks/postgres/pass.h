@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "base/context.h"
@@ -33,10 +34,10 @@ enum class Reading {
 
 /// Compares the set with the table by hashes (16 bytes per row in memory) and writes the
 /// differences; rows of the partition that the set does not hold are deleted unless `keep` has
-/// them. With `dry_run` nothing is written.
+/// them. With `dry_run` nothing is written. `give_way` as in Pass.
 base::Result<PassCounts> reconcile(Work& work, const Partition& partition,
                                    const rows::Source& source, const rows::Keep& keep,
-                                   Reading reading, bool dry_run);
+                                   Reading reading, bool dry_run, std::stop_token give_way);
 
 /// Applies changes alone. Errors of kind kConflict: "rows-needed" and "duplicate-key", when the
 /// whole set is needed to tell what is right.

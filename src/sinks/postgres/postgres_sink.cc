@@ -34,6 +34,7 @@ struct Unit {
   const inventory::ChangeSet* changes = nullptr;
   std::size_t row_count = 0;
   std::string checksum;
+  std::stop_token give_way;
 };
 
 std::string time_text(base::WallTime time) {
@@ -78,6 +79,7 @@ class PostgresSink final : public Sink {
     unit.changes = pass.changes;
     unit.row_count = pass.row_count;
     unit.checksum = "set:" + pass.set_hash;
+    unit.give_way = pass.give_way;
     std::vector<Unit> units;
     units.push_back(std::move(unit));
     return with_retries(context, units, false);
@@ -292,8 +294,9 @@ base::Result<PassCounts> PostgresSink::pass_over(Work& work, const Partition& pa
     return postgres::apply_changes(work, partition, *unit.changes);
   }
   const rows::Keep keep(*unit.head);
-  auto counts = postgres::reconcile(work, partition, *unit.rows, keep,
-                                    twice ? Reading::kTwice : Reading::kOnce, dry_run);
+  auto counts =
+      postgres::reconcile(work, partition, *unit.rows, keep,
+                          twice ? Reading::kTwice : Reading::kOnce, dry_run, unit.give_way);
   if (twice && counts.has_value() && counts->collapsed == 0) duplicates_.erase(id);
   return counts;
 }

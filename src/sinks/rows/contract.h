@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inventory/row_set.h"
@@ -110,9 +112,10 @@ class RowSinkContract : public testing::TestWithParam<Backend> {
   }
 
   /// A pass over the store's rows that compares everything.
-  base::Result<ExportReport> try_reconcile(int second) {
+  base::Result<ExportReport> try_reconcile(int second, std::stop_token give_way = {}) {
     const auto snapshot = reader_->snapshot();
-    Pass pass{head(second), &snapshot, nullptr, snapshot.size(), snapshot.set_hash()};
+    Pass pass{head(second),    &snapshot,           nullptr,
+              snapshot.size(), snapshot.set_hash(), std::move(give_way)};
     auto report = sink_->apply(context_, pass);
     if (report.has_value()) reader_->passed(snapshot.version());
     return report;

@@ -280,6 +280,21 @@ TEST_P(RowSinkContract, RowsWithoutUidHaveAKeyOfTheirOwn) {
             (Lines{"/Pod/quay/b", "apps/Deployment/quay/a"}));
 }
 
+TEST_P(RowSinkContract, AComparisonGivesWayUnlessItHasSomethingToWrite) {
+  for (int i = 0; i < 2000; ++i) put({"row-" + std::to_string(i), R"({"n":1})"});
+  std::stop_source asked;
+  asked.request_stop();
+  EXPECT_EQ(must(try_reconcile(0, asked.get_token())).written, 2000U);
+  const auto gave = try_reconcile(1, asked.get_token());
+  ASSERT_FALSE(gave.has_value());
+  EXPECT_EQ(gave.error().reason, gave_way().reason);
+  EXPECT_EQ(gave.error().kind, base::ErrorKind::kCancelled);
+  put({"row-7", R"({"n":2})"});
+  EXPECT_EQ(delta(2).written, 1U);
+  EXPECT_EQ(must(try_reconcile(3, std::stop_source().get_token())).unchanged, 2000U);
+  EXPECT_EQ(count("inventory"), "2000");
+}
+
 TEST_P(RowSinkContract, ACancelledPassChangesNothing) {
   std::vector<TestRow> list;
   for (int i = 0; i < 600; ++i) list.push_back({"row-" + std::to_string(i), R"({"n":1})"});

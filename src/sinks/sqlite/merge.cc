@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,12 +26,16 @@ class Merge {
         const Export& head, bool dry_run)
       : database_(database), table_(table), context_(context), head_(head), dry_run_(dry_run) {}
 
-  base::Result<MergeCounts> whole(const rows::Source& source, const std::string& checksum);
+  base::Result<MergeCounts> whole(const rows::Source& source, const std::string& checksum,
+                                  const std::stop_token& give_way);
   base::Result<MergeCounts> changes(const inventory::ChangeSet& changes, std::size_t row_count,
                                     const std::string& checksum);
 
  private:
   base::Result<> prepare();
+  base::Result<> compare(const rows::Source& source);
+  /// There is something to write: from now on the pass does not give way any more.
+  void writes();
   base::Result<std::string> moment();
   base::Result<> row(const RowView& row);
   base::Result<> change(const inventory::RowChange& change);
@@ -55,6 +60,7 @@ class Merge {
   const base::Context& context_;
   const Export& head_;
   bool dry_run_;
+  std::optional<base::Context> giving_way_;  ///< of a comparison that may; until writes()
   MergeCounts counts_;
   std::string at_;
   std::string target_;   // of the current row
@@ -128,7 +134,17 @@ base::Result<std::string> Merge::moment() {
 }
 
 base::Result<> Merge::check_now_and_then() {
-  return position_++ % kCheckEvery == 0 ? context_.check() : base::Result<>();
+  if (++position_ % kCheckEvery != 0) {
+    return {};
+  }
+  return giving_way_ ? giving_way_->check() : context_.check();
+}
+
+void Merge::writes() {
+  if (giving_way_) {
+    database_.watch(&context_);
+    giving_way_.reset();
+  }
 }
 
 base::Result<> Merge::row(const RowView& row) {
@@ -197,6 +213,7 @@ base::Result<> Merge::change(const inventory::RowChange& change) {
 }
 
 base::Result<> Merge::insert(const std::string& uid, std::string_view ns) {
+  writes();
   ++counts_.appeared;
   counts_.bytes += payload_.size();
   if (dry_run_) {
@@ -212,6 +229,7 @@ base::Result<> Merge::insert(const std::string& uid, std::string_view ns) {
 }
 
 base::Result<> Merge::update(std::int64_t id, const std::string& uid, std::string_view ns) {
+  writes();
   ++counts_.changed;
   counts_.bytes += payload_.size();
   if (dry_run_) {
@@ -295,6 +313,7 @@ base::Result<> Merge::remove_stale() {
       ++counts_.unchanged;
       continue;
     }
+    writes();
     ++counts_.went;
     if (!dry_run_) {
       KL_TRY(remove_.bind(1, id).run());
@@ -322,16 +341,31 @@ base::Result<> Merge::note_export(std::size_t row_count, const std::string& chec
       .run();
 }
 
-base::Result<MergeCounts> Merge::whole(const rows::Source& source, const std::string& checksum) {
-  KL_TRY(prepare());
-  KL_ASSIGN(at_, moment());
+base::Result<> Merge::compare(const rows::Source& source) {
   KL_TRY(close_orphans());
   // Which row of a key counts must be known before the first is written, or every export would
   // write both.
   KL_ASSIGN(duplicates_, rows::Duplicates::find(source));
   const auto visit = [this](const RowView& view) { return row(view); };
   KL_TRY(duplicates_.any() ? source.for_each_sorted(visit) : source.for_each(visit));
-  KL_TRY(remove_stale());
+  return remove_stale();
+}
+
+base::Result<MergeCounts> Merge::whole(const rows::Source& source, const std::string& checksum,
+                                       const std::stop_token& give_way) {
+  KL_TRY(prepare());
+  KL_ASSIGN(at_, moment());
+  if (give_way.stop_possible()) {
+    giving_way_.emplace(context_.with_stop(give_way));
+    database_.watch(&*giving_way_);
+  }
+  auto compared = compare(source);
+  const bool gave = !compared && giving_way_ && give_way.stop_requested();
+  writes();
+  if (gave) {
+    return gave_way();
+  }
+  KL_TRY(std::move(compared));
   if (!dry_run_) {
     KL_TRY(note_export(source.size(), checksum));
   }
@@ -352,8 +386,8 @@ base::Result<MergeCounts> Merge::changes(const inventory::ChangeSet& changes, st
 base::Result<MergeCounts> merge(Database& database, const std::string& table,
                                 const base::Context& context, const Export& head,
                                 const rows::Source& source, const std::string& checksum,
-                                bool dry_run) {
-  return Merge(database, table, context, head, dry_run).whole(source, checksum);
+                                bool dry_run, const std::stop_token& give_way) {
+  return Merge(database, table, context, head, dry_run).whole(source, checksum, give_way);
 }
 
 base::Result<MergeCounts> merge_changes(Database& database, const std::string& table,

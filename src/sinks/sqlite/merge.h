@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stop_token>
 #include <string>
 
 #include "base/context.h"
@@ -22,11 +23,11 @@ struct MergeCounts {
 };
 
 /// Compares a whole set with the table and writes the differences (nothing when `dry_run`), inside
-/// the caller's transaction. `checksum` goes into the table of exports.
+/// the caller's transaction. `checksum` goes into the table of exports. `give_way` as in Pass.
 base::Result<MergeCounts> merge(Database& database, const std::string& table,
                                 const base::Context& context, const Export& head,
                                 const rows::Source& source, const std::string& checksum,
-                                bool dry_run);
+                                bool dry_run, const std::stop_token& give_way = {});
 
 /// Applies changes of a set of `row_count` rows. Error kConflict, reason "rows-needed": a row of
 /// another target namespace has the same key, and only the whole set tells which one counts.

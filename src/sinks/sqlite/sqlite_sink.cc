@@ -28,6 +28,7 @@ struct Unit {
   const inventory::ChangeSet* changes = nullptr;
   std::size_t row_count = 0;
   std::string checksum;
+  std::stop_token give_way = {};
 };
 
 std::string id_of(const Export& head) {
@@ -117,7 +118,7 @@ base::Result<sqlite::MergeCounts> SqliteSink::Impl::merge(const base::Context& c
                                  unit.row_count, unit.checksum);
   }
   auto counts = sqlite::merge(*database, options.table, context, *unit.head, *unit.rows,
-                              unit.checksum, false);
+                              unit.checksum, false, unit.give_way);
   if (counts && counts->collapsed > 0) {
     duplicates.insert(id);
   } else if (counts) {
@@ -191,7 +192,8 @@ base::Result<ExportReport> SqliteSink::export_all(const base::Context& context,
 }
 
 base::Result<ExportReport> SqliteSink::apply(const base::Context& context, const Pass& pass) {
-  Unit unit{&pass.head, std::nullopt, pass.changes, pass.row_count, "set:" + pass.set_hash};
+  Unit unit{&pass.head,     std::nullopt,           pass.changes,
+            pass.row_count, "set:" + pass.set_hash, pass.give_way};
   if (pass.rows != nullptr) {
     unit.rows.emplace(*pass.rows);
   }
