@@ -112,8 +112,7 @@ Rights own_rights(const Mode& mode) {
     rights.allow("default", "", "events", {"create"});
   }
   if (mode.leader_elect) {
-    rights.allow(mode.own_namespace, "coordination.k8s.io", "leases",
-                 {"get", "list", "watch", "create", "update", "patch"});
+    rights.allow(mode.own_namespace, "coordination.k8s.io", "leases", {"create", "get", "patch"});
   }
   rights.simplify();
   return rights;

@@ -1,0 +1,63 @@
+{{/* Arguments of the operator. Lists go by commas; what is empty is left to the program. */}}
+{{- define "kollect.args" -}}
+{{- $name := include "kollect.base" . -}}
+{{- $controller := .Values.controller -}}
+{{- $atOnce := $controller.maxConcurrentReconciles -}}
+{{- if eq .Values.resourcesProfile "large" -}}
+{{- $atOnce = mergeOverwrite (deepCopy $atOnce) .Values.largeCluster.controller.maxConcurrentReconciles -}}
+{{- end -}}
+- --health-probe-bind-address=:8081
+- --log-format={{ .Values.log.format }}
+- --log-level={{ .Values.log.level }}
+{{- if .Values.tenantMode }}
+- --tenant-mode
+{{- end }}
+{{- with include "kollect.places" . }}
+- --watch-namespaces={{ . }}
+{{- end }}
+{{- range $flag, $list := dict "default-included-namespaces" .Values.defaultIncludedNamespaces "default-excluded-namespaces" .Values.defaultExcludedNamespaces "scrub-keys" .Values.scrubKeys "sensitive-kinds" .Values.sensitiveKinds }}
+{{- with $list }}
+- {{ printf "--%s=%s" $flag (join "," .) | quote }}
+{{- end }}
+{{- end }}
+{{- if .Values.allowPrivateSinks }}
+- --allow-private-sinks
+{{- end }}
+- --max-concurrent-reconciles-target={{ $atOnce.target }}
+- --max-concurrent-reconciles-inventory={{ $atOnce.inventory }}
+- --max-concurrent-reconciles-cluster-target={{ $atOnce.clusterTarget }}
+- --max-concurrent-exports={{ .Values.export.maxConcurrent }}
+{{- with .Values.export.maxBytes }}
+- --max-export-bytes={{ int64 . }}
+{{- end }}
+{{- with $controller.reconcileRateLimit }}
+- --reconcile-rate-limit={{ . }}
+{{- end }}
+{{- with $controller.targetCountResync }}
+- --target-count-resync={{ . }}
+{{- end }}
+{{- with .Values.leaderElection }}
+{{- if .enabled }}
+- --leader-elect
+- --leader-elect-namespace={{ $.Release.Namespace }}
+{{- range $flag, $value := dict "id" .id "lease-duration" .leaseDuration "renew-deadline" .renewDeadline "retry-period" .retryPeriod }}
+{{- with $value }}
+- --leader-elect-{{ $flag }}={{ . }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if not .Values.webhooks.enabled }}
+
+{{- else if .Values.webhooks.selfSigned.enabled }}
+- --webhook-self-signed
+- --webhook-service={{ .Release.Namespace }}/{{ $name }}-webhook-service
+- --webhook-secret={{ .Values.webhooks.certManager.secretName }}
+- --webhook-configuration={{ $name }}-validating-webhook-configuration
+{{- else }}
+- --webhook-cert-path=/certificates/webhooks
+{{- end }}
+{{- range .Values.extraArgs }}
+- {{ . | quote }}
+{{- end }}
+{{- end -}}

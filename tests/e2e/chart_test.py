@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""charts/kollect: Kubernetes takes what it renders, its roles are what `kollect rbac` tells, and the operator works with no other rights."""
+import json
+import pathlib
+import re
+import unittest
+
+import yaml
+
+import flux_cluster
+import harness
+import operator_test as op
+
+CHART = harness.ROOT / "charts/kollect"
+CRDS = CHART / "crds/kollect.dev.yaml"
+NS = "kollect-system"
+OFF = ["--set", "webhooks.enabled=false"]
+TENANT = ["--values", str(CHART / "values-minimal-rbac.yaml")]
+
+
+def setUpModule():
+    op.KUBE.update(op.exports(op.server("kube.sh", "start")))
+    op.PG.update(op.exports(op.server("postgres.sh", "start")))
+    op.kubectl("apply", "--server-side", "-f", str(CRDS))
+    op.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+    for ns in (NS, "team-a", "team-b"):
+        op.kubectl("create", "namespace", ns)
+
+
+def tearDownModule():
+    op.server("postgres.sh", "stop")
+    op.server("kube.sh", "stop")
+
+
+def template(*flags):
+    made = flux_cluster.helm("template", "kollect", str(CHART), "--namespace", NS, *flags)
+    if made.returncode != 0:
+        raise AssertionError(made.stderr)
+    return made.stdout
+
+
+def container(text):
+    [deployment] = [one for one in yaml.safe_load_all(text) if one and one["kind"] == "Deployment"]
+    [found] = deployment["spec"]["template"]["spec"]["containers"]
+    return found
+
+
+def rights(text):
+    """All that the roles of a stream of manifests allow, a tuple each."""
+    found = set()
+    for one in yaml.safe_load_all(text):
+        if not one or one["kind"] not in ("Role", "ClusterRole"):
+            continue
+        ns = one["metadata"].get("namespace", "")
+        for rule in one["rules"]:
+            found |= {(ns, group, resource, name, verb) for group in rule["apiGroups"] for resource in rule["resources"]
+                      for name in rule.get("resourceNames", [""]) for verb in rule["verbs"]}
+    return found
+
+
+class Rendered(unittest.TestCase):
+    maxDiff = None
+
+    def test_definitions_are_those_of_the_program(self):
+        self.assertEqual(CRDS.read_text(encoding="utf-8"), harness.run("crds").stdout, "kollect crds > charts/kollect/crds/kollect.dev.yaml")
+
+    def test_every_choice_is_taken_by_kubernetes(self):
+        self.assertEqual((lint := flux_cluster.helm("lint", "--strict", str(CHART))).returncode, 0, lint.stdout)
+        more = "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,rbac.helperRoles.create=true,collector.readAll=true,priorityClassName=p," \
+               "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000," \
+               "scrubKeys[0]=a,sensitiveKinds[0]=g/K,defaultExcludedNamespaces[0]=x,controller.targetCountResync=30s,extraEnv[0].name=A,extraEnv[0].value=b"
+        for flags in (OFF, TENANT, ["--set", more], ["--set", "watchNamespaces={team-a,team-b}", *OFF],
+                      ["--set", "serviceAccount.create=false"]):
+            with self.subTest(" ".join(flags)):
+                text = template(*flags)
+                # cert-manager is not here.
+                known = [one for one in yaml.safe_load_all(text) if one and not one["apiVersion"].startswith("cert-manager.io/")]
+                op.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=yaml.safe_dump_all(known))
+                flags_of_the_program = set(re.findall(r"--[a-z0-9-]+", harness.run("operator", "--help").stdout))
+                self.assertEqual({argument.partition("=")[0] for argument in container(text)["args"]} - flags_of_the_program, set())
+
+    def test_what_could_not_work_is_refused(self):
+        for values, named in (("replicaCount=2,leaderElection.enabled=false", "replicaCount"), 
+                              ("mode=hub", "mode"), ("watchNamespaces={A}", "watchNamespaces"),
+                              ("log.level=loud", "level"), ("controller.targetCountResync=often", "targetCountResync"), ("typo=1", "typo"),
+                              ("terminationGracePeriodSeconds=10", "terminationGracePeriodSeconds"),
+                              ("collector.rules[0].apiGroups={apps},collector.rules[0].resources={deployments},collector.rules[0].verbs={update}", "verbs")):
+            with self.subTest(values):
+                made = flux_cluster.helm("template", "kollect", str(CHART), "--set", values)
+                self.assertNotEqual(made.returncode, 0)
+                self.assertIn(named, made.stderr)
+
+    def test_roles_are_what_the_program_says_it_needs(self):
+        for flags, asked in ((OFF, []), (TENANT, ["--tenant-mode", "--watch-namespaces", "team-a"]),
+                             ([*OFF, "--set", "watchNamespaces={team-a,team-b}"], ["--watch-namespaces", "team-a,team-b"]),
+                             (["--set", "tenantMode=true,rbac.allSecrets=false", *OFF], ["--tenant-mode"])):
+            with self.subTest(" ".join(flags)):
+                secrets = [] if "allSecrets" in str(flags) else ["--all-secrets"]
+                told = harness.run("rbac", *asked, *secrets, "--no-leader-election")
+                self.assertEqual(told.returncode, 0, told.stderr)
+                self.assertEqual(rights(template(*flags)), rights(told.stdout))
+
+    def test_reading_everything_leaves_out_secrets(self):
+        for flags in (OFF, TENANT):
+            added = rights(template(*flags, "--set", "collector.readAll=true")) - rights(template(*flags))
+            self.assertIn("pods", {one[2] for one in added})
+            self.assertNotIn("secrets", {one[2] for one in added})
+            self.assertNotIn("", {one[1] for one in added if one[2] == "*"})
+            self.assertEqual({one[4] for one in added}, {"list", "watch"})
+
+    def test_nothing_of_the_pod_can_be_written_but_tmp(self):
+        [deployment] = [one for one in yaml.safe_load_all(template()) if one and one["kind"] == "Deployment"]
+        pod = deployment["spec"]["template"]["spec"]
+        secured = {**pod["securityContext"], **pod["containers"][0]["securityContext"]}
+        self.assertEqual(secured, {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}, "readOnlyRootFilesystem": True,
+                                   "allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}})
+        self.assertEqual([m["mountPath"] for m in pod["containers"][0]["volumeMounts"] if not m.get("readOnly")], ["/tmp"])
+
+
+class Installed(op.Scenario):
+    """The command of the pod with the token of its account; roles of the chart are all it has."""
+
+    def install(self, *flags):
+        """What the chart renders stands in the cluster, and its operator runs."""
+        text = template(*flags)
+        op.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
+        self.addCleanup(op.kubectl, "delete", "--ignore-not-found", "-f", "-", stdin=text)
+        token = op.kubectl("create", "token", "kollect-controller-manager", "-n", NS, "--duration", "1h").strip()
+        kubeconfig = self.folder / "account.kubeconfig"
+        kubeconfig.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+            "clusters": [{"name": "c", "cluster": {"server": op.KUBE["KUBE_SERVER"], "certificate-authority": op.KUBE["KUBE_CA"]}}],
+            "users": [{"name": "u", "user": {"token": token}}]}), encoding="utf-8")
+        found = container(text)
+        self.assertEqual(found["command"], ["kollect", "operator"])
+        # Behind those of the pod: this machine's own database, and no ports in the way of others.
+        return self.operator(*found["args"], "--kubeconfig", str(kubeconfig), "--health-probe-bind-address", "0", "--log-level", "debug")
+
+    def values(self, text, *flags):
+        """Values that let a chart's operator read what manifests select."""
+        made = harness.run("rbac", "-", "--output", "values", *flags, stdin=text)
+        self.assertEqual(made.returncode, 0, made.stderr)
+        return ["--values", str(harness.write(self.folder / "collector.yaml", made.stdout)), "--set", "rbac.allSecrets=false"]
+
+    def team(self, ns):
+        return f"""\
+apiVersion: v1
+kind: Secret
+metadata: {{name: pg, namespace: {ns}}}
+stringData: {{dsn: "{op.dsn()}"}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {{name: maps, namespace: {ns}}}
+spec:
+  targetGVK: {{version: v1, kind: ConfigMap}}
+  attributes:
+    - {{name: v, path: "$.data.v", optional: true}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {{name: maps, namespace: {ns}}}
+spec: {{profileRef: maps, includedNamespaces: [{ns}]}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {{name: pg, namespace: {ns}}}
+spec:
+  type: postgres
+  postgres: {{databaseRef: {{name: pg}}, table: chart_rows}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectInventory
+metadata: {{name: all, namespace: {ns}}}
+spec: {{databaseSinkRefs: [pg]}}
+"""
+
+    def works(self, ns, operator):
+        """From an object to the table and back again, to the end of the inventory."""
+        op.apply(self.team(ns))
+        self.maps(ns, a="1")
+        op.until("rows", lambda: self.rows(ns, "chart_rows") == {"a": "1"})
+        self.maps(ns, a="2")
+        op.until("the change", lambda: self.rows(ns, "chart_rows") == {"a": "2"})
+        op.until("a good inventory", lambda: self.conditions("kollectinventory", ns, "all").get("Ready") == "True/Exported")
+        op.until("a good target", lambda: self.conditions("kollecttarget", ns, "maps").get("Ready") == "True/Collecting")
+        op.until("an event", lambda: "ExportSucceeded" in op.kubectl("get", "events", "-n", ns, "-o", "jsonpath={.items[*].reason}"))
+        op.kubectl("delete", "kollectinventory/all", "kollecttarget/maps", "-n", ns, "--timeout=60s")
+        self.assertEqual(self.rows(ns, "chart_rows"), {})
+        self.assertEqual(operator.stop(), 0)
+        self.assertNotIn("forbidden", operator.text())
+
+    def test_an_operator_of_the_cluster(self):
+        self.works("team-b", self.install(*OFF, *self.values(self.team("team-b"))))
+
+    def test_an_operator_of_a_team_has_no_right_beyond_its_namespace(self):
+        flags = [*TENANT, *self.values(self.team("team-a"), "--tenant-mode", "--watch-namespaces", "team-a")]
+        self.assertEqual(re.findall(r"^kind: Cluster\w+", template(*flags), re.M), [])
+        self.works("team-a", self.install(*flags))
+
+
+if __name__ == "__main__":
+    harness.main()
