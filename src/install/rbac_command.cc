@@ -172,8 +172,7 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
                       "manifests, or values: of the chart, what is collected and Secrets alone")
       ->capture_default_str();
   app.add_flag("--discover", o.discover, "Ask a cluster for the resources of kinds");
-  cli::add_flag_value(app, "--kubeconfig", o.cluster.kubeconfig, "For --discover");
-  cli::add_flag_value(app, "--context", o.cluster.context, "For --discover; default: current");
+  add_cluster_flags(app, o.cluster, false);
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const bool piped = std::ranges::find(o.files, "-") != o.files.end();
   const auto made = answer(invocation, o, piped ? read_all(invocation.in) : std::string());

@@ -3,6 +3,7 @@
 #include "api/codec.h"
 #include "fleet/command.h"
 #include "install/commands.h"
+#include "install/plugin.h"
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
 #include "sandbox/command.h"
@@ -19,6 +20,16 @@ std::vector<cli::Command> all_commands() {
   all.push_back({"fleet", "Serve the desired state of a fleet", fleet::run_fleet_command});
   all.insert(all.end(), install::commands().begin(), install::commands().end());
   return all;
+}
+
+std::vector<cli::Command> plugin_commands() {
+  return install::plugin_commands();
+}
+
+bool called_as(const std::vector<char*>& args, std::string_view name) {
+  if (args.empty()) return false;
+  const std::string_view path(args.front());
+  return path.substr(path.rfind('/') + 1) == name;  // without a slash: the whole
 }
 
 }  // namespace kollect

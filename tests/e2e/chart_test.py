@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """charts/kollect: Kubernetes takes what it renders, its roles are what `kollect rbac` tells, and the operator works with no other rights."""
 import json
-import pathlib
+import os
 import re
+import subprocess
 import unittest
 
 import yaml
@@ -12,6 +13,7 @@ import harness
 import operator_test as op
 
 CHART = harness.ROOT / "charts/kollect"
+DEPLOY = harness.ROOT / "deploy/operator"
 CRDS = CHART / "crds/kollect.dev.yaml"
 NS = "kollect-system"
 OFF = ["--set", "webhooks.enabled=false"]
@@ -107,6 +109,23 @@ class Rendered(unittest.TestCase):
             self.assertNotIn("secrets", {one[2] for one in added})
             self.assertNotIn("", {one[1] for one in added if one[2] == "*"})
             self.assertEqual({one[4] for one in added}, {"list", "watch"})
+
+    def test_manifests_of_kustomize_are_those_of_the_chart(self):
+        script = harness.ROOT / "scripts/generate/operator_manifests.sh"
+        path = op.KUBE["PATH"].strip('"').replace("$PATH", os.environ["PATH"])
+        made = subprocess.run([script], env={**os.environ, "PATH": path}, capture_output=True, text=True, check=True).stdout
+        self.assertEqual((DEPLOY / "operator.yaml").read_text(encoding="utf-8"), made, "scripts/generate/operator_manifests.sh > deploy/operator/operator.yaml")
+        text = flux_cluster.render(DEPLOY)
+        op.kubectl("apply", "--server-side", "--dry-run=server", "-f", "-", stdin=text)
+        self.assertEqual({(one["kind"], one["metadata"]["name"]) for one in yaml.safe_load_all(made) if one},
+                         flux_cluster.objects(text).keys() - {("Namespace", NS)})
+
+    def test_the_pod_keeps_to_the_restricted_profile(self):
+        op.kubectl("label", "--overwrite", "namespace", NS, "pod-security.kubernetes.io/enforce=restricted")
+        [deployment] = [one for one in yaml.safe_load_all(template()) if one and one["kind"] == "Deployment"]
+        pod = {**deployment["spec"]["template"], "apiVersion": "v1", "kind": "Pod"}
+        pod["metadata"].update(name="manager", namespace=NS)
+        op.kubectl("create", "--dry-run=server", "-f", "-", stdin=json.dumps(pod))
 
     def test_nothing_of_the_pod_can_be_written_but_tmp(self):
         [deployment] = [one for one in yaml.safe_load_all(template()) if one and one["kind"] == "Deployment"]
