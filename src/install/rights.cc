@@ -112,7 +112,8 @@ Rights own_rights(const Mode& mode) {
     rights.allow("default", "", "events", {"create"});
   }
   if (mode.leader_elect) {
-    rights.allow(mode.own_namespace, "coordination.k8s.io", "leases", {"create", "get", "patch"});
+    rights.allow(mode.own_namespace, "coordination.k8s.io", "leases",
+                 {"create", "get", "list", "patch", "watch"});
   }
   rights.simplify();
   return rights;

@@ -55,12 +55,14 @@ collector::CollectorOptions collector_options(const ManagerOptions& options) {
 
 struct Manager::Impl {
   Impl(kube::Client& the_client, const base::Clock& the_clock, const base::Logger* logger,
-       std::shared_ptr<base::Redactor> the_redactor, ManagerOptions the_options)
+       std::shared_ptr<base::Redactor> the_redactor, ManagerOptions the_options,
+       const Fence& the_fence)
       : client(the_client),
         clock(the_clock),
         log(logger),
         redactor(std::move(the_redactor)),
         options(std::move(the_options)),
+        fence(the_fence),
         collector(client, store, clock, log, collector_options(options)) {
     wire();
   }
@@ -84,6 +86,7 @@ struct Manager::Impl {
   const base::Logger* log;
   std::shared_ptr<base::Redactor> redactor;
   ManagerOptions options;
+  const Fence& fence;
 
   WorkQueue target_queue{clock, queue_options(options.reconcile_rate_limit)};
   WorkQueue inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
@@ -138,9 +141,10 @@ struct Manager::Impl {
   SinkRegistry sinks{{.snapshot = snapshot_sinks, .database = database_sinks, .event = event_sinks},
                      secrets,
                      clock,
-                     options.sinks};
+                     options.sinks,
+                     fence};
   TargetBoard board;
-  Writer writer{client, log};
+  Writer writer{client, log, fence};
   TenantCaches caches{
       .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
   InventoryController inventory_controller{
@@ -157,6 +161,7 @@ struct Manager::Impl {
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
+  std::mutex work_mutex;  ///< of the start and the end of workers
   std::vector<std::unique_ptr<Workers>> workers;
   std::atomic<bool> stopping = false;
 };
@@ -246,8 +251,10 @@ bool Manager::Impl::synced() const {
 }
 
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
-                 std::shared_ptr<base::Redactor> redactor, ManagerOptions options)
-    : impl_(std::make_unique<Impl>(client, clock, log, std::move(redactor), std::move(options))) {}
+                 std::shared_ptr<base::Redactor> redactor, ManagerOptions options,
+                 const Fence& fence)
+    : impl_(std::make_unique<Impl>(client, clock, log, std::move(redactor), std::move(options),
+                                   fence)) {}
 
 Manager::~Manager() {
   stop();
@@ -267,7 +274,6 @@ void Manager::start() {
     impl.watch_in("KollectClusterScope", impl.cluster_scopes, "");
     impl.watch_in("KollectClusterTarget", impl.cluster_targets, "");
   }
-  impl.exporter.start();
   impl.collector.start();
   for (auto& reflector : impl.reflectors) {
     reflector->start([this, told = std::make_shared<bool>(false),
@@ -303,6 +309,15 @@ void Manager::start() {
         return impl_->cluster_target_controller.reconcile(context, key);
       },
       impl.clock, impl.log));
+}
+
+void Manager::lead() {
+  Impl& impl = *impl_;
+  const std::scoped_lock lock(impl.work_mutex);
+  if (impl.stopping) return;
+  impl.exporter.start();
+  // What a standby judged it did not write down.
+  impl.wake_all_targets();
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
       [this](const base::Context& context, const Key& key) {
@@ -313,17 +328,21 @@ void Manager::start() {
 
 void Manager::stop() {
   Impl& impl = *impl_;
-  if (impl.stopping.exchange(true)) return;
+  {
+    const std::scoped_lock lock(impl.work_mutex);
+    if (impl.stopping.exchange(true)) return;
+  }
   impl.workers.clear();
   for (auto& reflector : impl.reflectors) reflector->stop();
   impl.collector.stop();
-  impl.exporter.drain(impl.options.drain);
+  if (!impl.fence.fallen()) impl.exporter.drain(impl.options.drain);
   impl.exporter.stop();
 }
 
 ManagerHealth Manager::health() const {
   const auto stats = impl_->store.stats();
   return {.caches_synced = impl_->synced(),
+          .leads = impl_->fence.stands(),
           .rows = stats.rows,
           .store_bytes = stats.bytes,
           .targets_waiting = impl_->target_queue.waiting(),

@@ -14,6 +14,7 @@
 #include "exporter/exporter.h"
 #include "extract/program.h"
 #include "kube/client.h"
+#include "manager/leader/fence.h"
 #include "sinks/factory.h"
 
 namespace kollect::manager {
@@ -41,6 +42,7 @@ struct ManagerOptions {
 /// What is alive and what not yet; for probes, metrics and tests.
 struct ManagerHealth {
   bool caches_synced = false;
+  bool leads = false;  ///< it may write
   std::size_t rows = 0;
   std::size_t store_bytes = 0;
   std::size_t targets_waiting = 0;
@@ -48,18 +50,22 @@ struct ManagerHealth {
   bool stopping = false;
 };
 
-/// One cluster. start() once; stop() lets running exports end within the drain time, then cancels.
+/// One cluster. start() once: watches and extraction run, so that the rows are there, but nothing
+/// is written. lead() once: status, finalizers and exports as well, from the rows that are there
+/// and without a new list. stop() lets running exports end within the drain time, then cancels;
+/// when the fence has fallen it cancels at once. Nothing is ever written but inside the fence.
 /// Thread-safe.
 class Manager {
  public:
   /// References must outlive it.
   Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
-          std::shared_ptr<base::Redactor> redactor, ManagerOptions options);
+          std::shared_ptr<base::Redactor> redactor, ManagerOptions options, const Fence& fence);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
 
   void start();
+  void lead();
   void stop();
   [[nodiscard]] ManagerHealth health() const;
 

@@ -1,6 +1,7 @@
 #include "manager/operator_command.h"
 
 #include <condition_variable>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 
@@ -9,6 +10,8 @@
 #include "http/client.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
+#include "manager/leader/elector.h"
+#include "manager/leader/fence.h"
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
 #include "manager/probes.h"
@@ -17,6 +20,8 @@ namespace kollect::manager {
 namespace {
 
 constexpr int kFailed = 1;
+/// A lease that the server does not take back in time runs out by itself.
+constexpr base::Duration kReleaseLimit = std::chrono::seconds(5);
 
 base::Result<kube::ClusterConfig> cluster_of(const cli::Invocation& invocation,
                                              const OperatorFlags& flags) {
@@ -31,12 +36,93 @@ base::Result<kube::ClusterConfig> cluster_of(const cli::Invocation& invocation,
   return config.resolve(selection.names.front());
 }
 
-/// Waits for the stop signal without a clock.
-void wait_for(const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any changed;
-  std::unique_lock lock(mutex);
-  changed.wait(lock, stop, [] { return false; });
+/// Why the operator ends.
+class End {
+ public:
+  void lost(const std::string& why) {
+    {
+      const std::scoped_lock lock(mutex_);
+      lost_ = why;
+    }
+    changed_.notify_all();
+  }
+  /// Waits for the stop signal or a lost lease; without a clock.
+  void wait(const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [&] { return lost_.has_value(); });
+  }
+  [[nodiscard]] std::optional<std::string> why_lost() const {
+    const std::scoped_lock lock(mutex_);
+    return lost_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::optional<std::string> lost_;
+};
+
+ElectorOptions elector_options(const OperatorFlags& flags, const kube::ClusterConfig& cluster) {
+  std::string ns =
+      flags.lease_namespace.empty() ? cluster.default_namespace : flags.lease_namespace;
+  return {.ns = ns.empty() ? "default" : std::move(ns),
+          .name = flags.lease_name,
+          .identity = new_identity(),
+          .times = flags.election};
+}
+
+kube::ClientOptions client_options(const cli::Invocation& invocation) {
+  kube::ClientOptions options;
+  options.env = invocation.env;
+  options.user_agent = "kollect-operator";
+  return options;
+}
+
+/// Everything from the first thread to the last.
+int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::ClusterConfig& cluster,
+        const base::Logger& log, const std::shared_ptr<base::Redactor>& redactor) {
+  const base::Clock& clock = *invocation.clock;
+  kube::Client client(std::make_shared<http::Client>(), cluster, client_options(invocation), &log);
+  Fence fence(clock);
+  Manager manager(client, clock, &log, redactor, std::move(flags.manager), fence);
+  End end;
+  std::unique_ptr<kube::Client> lease_client;
+  std::unique_ptr<Elector> elector;
+  if (flags.leader_elect) {
+    lease_client = std::make_unique<kube::Client>(std::make_shared<http::Client>(), cluster,
+                                                  client_options(invocation), &log);
+    elector = std::make_unique<Elector>(*lease_client, clock, &log, elector_options(flags, cluster),
+                                        fence);
+  }
+  const auto state = [&]() -> ProbeState {
+    return {.health = manager.health(),
+            .election = elector ? std::optional(elector->status()) : std::nullopt};
+  };
+  std::unique_ptr<http::Server> probes;
+  if (flags.health_address != "0" && !flags.health_address.empty()) {
+    auto served = serve_probes(flags.health_address, state, &log);
+    if (!served) {
+      log.error(served.error().message);
+      return kFailed;
+    }
+    probes = std::move(*served);
+  }
+  log.info("operator starts", {{"server", cluster.server}});
+  manager.start();
+  if (elector) {
+    elector->start([&] { manager.lead(); }, [&](const std::string& why) { end.lost(why); },
+                   [] { std::_Exit(kFailed); });
+  } else {
+    fence.open();
+    manager.lead();
+  }
+  end.wait(invocation.stop);
+  if (const auto why = end.why_lost()) log.error("not the leader any more", {{"error", *why}});
+  log.info("operator stops");
+  manager.stop();
+  if (elector && !end.why_lost()) elector->release(kReleaseLimit);
+  if (probes) probes->stop(std::chrono::seconds(1));
+  return end.why_lost() ? kFailed : 0;
 }
 
 }  // namespace
@@ -48,34 +134,12 @@ int run_operator(const cli::Invocation& invocation, const std::vector<std::strin
   const base::Logger log(
       {.level = flags.log_level, .format = flags.log_format, .out = invocation.err},
       *invocation.clock, redactor);
-  auto cluster = cluster_of(invocation, flags);
+  const auto cluster = cluster_of(invocation, flags);
   if (!cluster) {
     log.error(cluster.error().message);
     return kFailed;
   }
-  kube::ClientOptions client_options;
-  client_options.env = invocation.env;
-  client_options.user_agent = "kollect-operator";
-  kube::Client client(std::make_shared<http::Client>(), std::move(*cluster),
-                      std::move(client_options), &log);
-  Manager manager(client, *invocation.clock, &log, redactor, std::move(flags.manager));
-  std::unique_ptr<http::Server> probes;
-  if (flags.health_address != "0" && !flags.health_address.empty()) {
-    auto served = serve_probes(
-        flags.health_address, [&] { return manager.health(); }, &log);
-    if (!served) {
-      log.error(served.error().message);
-      return kFailed;
-    }
-    probes = std::move(*served);
-  }
-  log.info("operator starts", {{"server", client.config().server}});
-  manager.start();
-  wait_for(invocation.stop);
-  log.info("operator stops");
-  manager.stop();
-  if (probes) probes->stop(std::chrono::seconds(1));
-  return 0;
+  return run(invocation, std::move(flags), *cluster, log, redactor);
 }
 
 }  // namespace kollect::manager

@@ -24,6 +24,9 @@ struct Texts {
   std::string start_spread = "5s";
   std::string drain = "30s";
   std::string watch_silence = "75s";
+  std::string lease = "60s";
+  std::string renew_deadline = "40s";
+  std::string retry = "5s";
   std::string log_level = "info";
   std::string log_format = "json";
   std::int64_t max_export_bytes = 1572864;
@@ -99,6 +102,16 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   text("--export-start-spread", texts.start_spread,
        "First exports to sinks with a cluster name wait a random time up to this");
   text("--drain-timeout", texts.drain, "How long running exports may take at the end");
+  add_switch(app, "--leader-elect", flags.leader_elect,
+             "Several processes may run; the one that holds a lease of the cluster writes");
+  text("--leader-elect-lease-duration", texts.lease,
+       "A leader that is not heard of for so long is replaced");
+  text("--leader-elect-renew-deadline", texts.renew_deadline,
+       "A leader that cannot renew its lease for so long stops writing and ends");
+  text("--leader-elect-retry-period", texts.retry, "Time between renewals, and between questions");
+  text("--leader-elect-id", flags.lease_name, "Name of the lease");
+  text("--leader-elect-namespace", flags.lease_namespace,
+       "Namespace of the lease; empty: the one of the service account or the context");
   text("--log-level", texts.log_level, "debug, info, warn, error");
   text("--log-format", texts.log_format, "text, json");
 }
@@ -143,6 +156,13 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
     return base::configuration("--watch-silence must be 1s or more");
   }
   KL_ASSIGN(m.drain, duration("--drain-timeout", texts.drain));
+  KL_ASSIGN(flags.election.lease, duration("--leader-elect-lease-duration", texts.lease));
+  KL_ASSIGN(flags.election.renew_deadline,
+            duration("--leader-elect-renew-deadline", texts.renew_deadline));
+  KL_ASSIGN(flags.election.retry, duration("--leader-elect-retry-period", texts.retry));
+  if (const auto fine = flags.election.check(); !fine) {
+    return fine.error().with_prefix("--leader-elect-*");
+  }
   KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));
   if (texts.log_format != "text" && texts.log_format != "json") {
     return base::configuration("--log-format takes text or json");

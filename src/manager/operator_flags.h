@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "cli/invocation.h"
+#include "manager/leader/election.h"
 #include "manager/manager.h"
 
 namespace kollect::manager {
@@ -18,6 +19,10 @@ struct OperatorFlags {
   std::string health_address = ":8081";
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kJson;
+  bool leader_elect = false;
+  ElectionTimes election;
+  std::string lease_name = "3274ac8a.kollect.dev";
+  std::string lease_namespace;  ///< empty: the one of the service account or the context
   ManagerOptions manager;
 };
 

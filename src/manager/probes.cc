@@ -6,8 +6,23 @@
 
 namespace kollect::manager {
 
-http::Answer answer_probe(const std::string& path, bool verbose, const ManagerHealth& health) {
+namespace {
+
+std::string election_line(const ElectorStatus& election) {
+  std::string line = fmt::format("{}, lease held by {}\n", to_string(election.state),
+                                 election.holder.empty() ? "nobody" : election.holder);
+  if (!election.error.empty()) line += fmt::format("lease: {}\n", election.error);
+  return line;
+}
+
+}  // namespace
+
+http::Answer answer_probe(const std::string& path, bool verbose, const ProbeState& state) {
+  const ManagerHealth& health = state.health;
   if (path == "/healthz" || path == "/healthz/healthz") {
+    if (state.election && state.election->state == Election::State::kLost) {
+      return http::Answer::text(503, "the lease is lost, this process ends\n");
+    }
     return http::Answer::text(200, verbose ? "healthz ok\n" : "ok");
   }
   if (path != "/readyz" && path != "/readyz/readyz") return http::Answer::text(404, "not found\n");
@@ -17,11 +32,14 @@ http::Answer answer_probe(const std::string& path, bool verbose, const ManagerHe
     problems += "the kinds of kollect.dev are not read yet; are their CRDs installed?\n";
   }
   if (!problems.empty()) return http::Answer::text(503, "not ready: " + problems);
-  return http::Answer::text(200, verbose ? fmt::format("readyz ok\nrows {}\n", health.rows) : "ok");
+  if (!verbose) return http::Answer::text(200, "ok");
+  return http::Answer::text(
+      200, fmt::format("readyz ok\nrows {}\n{}", health.rows,
+                       state.election ? election_line(*state.election) : "leading\n"));
 }
 
 base::Result<std::unique_ptr<http::Server>> serve_probes(const std::string& address,
-                                                         std::function<ManagerHealth()> health,
+                                                         std::function<ProbeState()> state,
                                                          const base::Logger* log) {
   const auto colon = address.rfind(':');
   http::ServerOptions options;
@@ -39,13 +57,13 @@ base::Result<std::unique_ptr<http::Server>> serve_probes(const std::string& addr
   options.max_body_bytes = 0;
   auto server = http::Server::start(
       options,
-      [health = std::move(health)](const std::shared_ptr<const http::ServerRequest>& request,
-                                   http::Reply reply) {
+      [state = std::move(state)](const std::shared_ptr<const http::ServerRequest>& request,
+                                 http::Reply reply) {
         if (request->method != "GET" && request->method != "HEAD") {
           reply.send(http::Answer::text(405, "GET only\n"));
           return;
         }
-        reply.send(answer_probe(request->path, request->query == "verbose", health()));
+        reply.send(answer_probe(request->path, request->query == "verbose", state()));
       },
       log);
   if (!server) return server.error().with_prefix("--health-probe-bind-address");

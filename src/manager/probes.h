@@ -3,22 +3,30 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
 #include "base/result.h"
 #include "http/server.h"
+#include "manager/leader/elector.h"
 #include "manager/manager.h"
 
 namespace kollect::manager {
 
-/// The answer to a probe: 200 "ok", 503 with the reasons, or 404. `path` as requested.
-http::Answer answer_probe(const std::string& path, bool verbose, const ManagerHealth& health);
+struct ProbeState {
+  ManagerHealth health;
+  std::optional<ElectorStatus> election;  ///< none: this process leads without asking
+};
+
+/// The answer to a probe: 200 "ok", 503 with the reasons, or 404. `path` as requested. A standby is
+/// ready when its caches are; a process that has lost the lease is not alive.
+http::Answer answer_probe(const std::string& path, bool verbose, const ProbeState& state);
 
 /// Serves the probes until destroyed. `address` is HOST:PORT, with an empty host for all addresses.
 /// Errors: configuration, terminal (port in use).
 base::Result<std::unique_ptr<http::Server>> serve_probes(const std::string& address,
-                                                         std::function<ManagerHealth()> health,
+                                                         std::function<ProbeState()> state,
                                                          const base::Logger* log);
 
 }  // namespace kollect::manager

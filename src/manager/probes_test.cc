@@ -8,22 +8,41 @@ namespace kollect::manager {
 namespace {
 
 TEST(Probes, ReadyTellsTheTruth) {
-  ManagerHealth health;
-  EXPECT_EQ(answer_probe("/healthz", false, health).status, 200);
-  EXPECT_EQ(answer_probe("/healthz", false, health).body, "ok");
-  EXPECT_EQ(answer_probe("/readyz", false, health).status, 503);
+  ProbeState state;
+  ManagerHealth& health = state.health;
+  EXPECT_EQ(answer_probe("/healthz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/healthz", false, state).body, "ok");
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 503);
   health.caches_synced = true;
-  EXPECT_EQ(answer_probe("/readyz", false, health).status, 200);
-  EXPECT_EQ(answer_probe("/readyz/readyz", false, health).status, 200);
-  EXPECT_NE(answer_probe("/readyz", true, health).body.find("readyz ok"), std::string::npos);
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/readyz/readyz", false, state).status, 200);
+  EXPECT_NE(answer_probe("/readyz", true, state).body.find("readyz ok"), std::string::npos);
   health.stopping = true;
-  EXPECT_EQ(answer_probe("/readyz", false, health).status, 503);
-  EXPECT_EQ(answer_probe("/readyz/other", false, health).status, 404);
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 503);
+  EXPECT_EQ(answer_probe("/readyz/other", false, state).status, 404);
+}
+
+TEST(Probes, LeaderStandbyAndLost) {
+  ProbeState state{.health = {.caches_synced = true}, .election = ElectorStatus()};
+  state.election->holder = "other_1";
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/readyz", true, state).body,
+            "readyz ok\nrows 0\nstandby, lease held by other_1\n");
+  state.election->state = Election::State::kLeading;
+  state.election->error = "unreachable";
+  EXPECT_EQ(answer_probe("/healthz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/readyz", true, state).body,
+            "readyz ok\nrows 0\nleading, lease held by other_1\nlease: unreachable\n");
+  state.election->state = Election::State::kLost;
+  EXPECT_EQ(answer_probe("/healthz", false, state).status, 503);
+  state.election.reset();
+  EXPECT_EQ(answer_probe("/readyz", true, state).body, "readyz ok\nrows 0\nleading\n");
 }
 
 TEST(Probes, AreServed) {
   const auto server = serve_probes(
-      "127.0.0.1:0", [] { return ManagerHealth{.caches_synced = true}; }, nullptr);
+      "127.0.0.1:0", [] { return ProbeState{.health = {.caches_synced = true}, .election = {}}; },
+      nullptr);
   ASSERT_TRUE(server) << server.error().message;
   http::Client client;
   http::Request request;
@@ -37,7 +56,7 @@ TEST(Probes, AreServed) {
 TEST(Probes, WrongAddressesAreSaid) {
   for (const char* address : {"nonsense", "127.0.0.1:x", ":99999"}) {
     const auto server = serve_probes(
-        address, [] { return ManagerHealth(); }, nullptr);
+        address, [] { return ProbeState(); }, nullptr);
     ASSERT_FALSE(server) << address;
     EXPECT_NE(server.error().message.find("--health-probe-bind-address"), std::string::npos);
   }

@@ -13,6 +13,7 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "exporter/exporter.h"
+#include "manager/leader/fence.h"
 #include "manager/object_cache.h"
 #include "manager/secret_reader.h"
 #include "sinks/factory.h"
@@ -44,12 +45,16 @@ struct ResolvedSink {
 };
 
 /// Backends are built at the first use and shared by all inventories that name the sink, as long as
-/// sink and secrets are the same. Thread-safe.
+/// sink and secrets are the same. All of them are behind the fence. Thread-safe.
 class SinkRegistry {
  public:
   SinkRegistry(SinkCaches caches, SecretReader& secrets, const base::Clock& clock,
-               sinks::SinkOptions options)
-      : caches_(caches), secrets_(secrets), clock_(clock), options_(std::move(options)) {}
+               sinks::SinkOptions options, const Fence& fence)
+      : caches_(caches),
+        secrets_(secrets),
+        clock_(clock),
+        options_(std::move(options)),
+        fence_(fence) {}
 
   /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkUnreachable (a
   /// probe found it broken), SecretResolveFailed.
@@ -75,6 +80,7 @@ class SinkRegistry {
   SecretReader& secrets_;
   const base::Clock& clock_;
   sinks::SinkOptions options_;
+  const Fence& fence_;
   std::mutex mutex_;
   std::map<std::string, Backend> backends_;
 };

@@ -12,13 +12,14 @@
 
 namespace kollect::manager {
 
-/// The object with the finalizer: itself when it has it, else as the cache has it after the write;
-/// null when it has gone meanwhile. Errors: those of Writer::set_finalizer.
+/// The object with the finalizer: itself when it has it or nothing may be written, else as the
+/// cache has it after the write; null when it has gone meanwhile. Errors: those of
+/// Writer::set_finalizer.
 template <class T>
 base::Result<typename ObjectCache<T>::Ptr> with_finalizer(
     const base::Context& context, Writer& writer, ObjectCache<T>& cache,
     const typename ObjectCache<T>::Ptr& object, const Subject& subject, const char* finalizer) {
-  if (has_finalizer(object->manifest, finalizer)) return object;
+  if (has_finalizer(object->manifest, finalizer) || !writer.may_write()) return object;
   KL_ASSIGN(base::json::Value changed,
             writer.set_finalizer(context, object->manifest, subject, finalizer, true));
   cache.put(std::move(changed));
@@ -31,12 +32,12 @@ base::Result<> let_go(const base::Context& context, Writer& writer,
                       const base::json::Value& manifest, const Subject& subject,
                       const char* finalizer);
 
-/// Writes what the draft changes, and takes the answer into the cache.
+/// Writes what the draft changes, and takes the answer into the cache. A standby writes nothing.
 template <class T>
 base::Result<> write_status(const base::Context& context, Writer& writer, ObjectCache<T>& cache,
                             const Subject& subject, StatusDraft& draft) {
   const auto patch = draft.patch();
-  if (!patch) return {};
+  if (!patch || !writer.may_write()) return {};
   KL_ASSIGN(base::json::Value changed, writer.patch_status(context, subject, *patch));
   cache.put(std::move(changed));
   return {};

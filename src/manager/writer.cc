@@ -47,7 +47,8 @@ bool has_finalizer(const Value& manifest, std::string_view finalizer) {
 
 base::Result<Value> Writer::patch_status(const base::Context& context, const Subject& subject,
                                          const Value& patch) {
-  return objects_.patch_status(context, ref_of(subject), patch);
+  const Fence::Work work(fence_, context);
+  return objects_.patch_status(work.context(), ref_of(subject), patch);
 }
 
 base::Result<Value> Writer::set_finalizer(const base::Context& context, const Value& manifest,
@@ -65,20 +66,23 @@ base::Result<Value> Writer::set_finalizer(const base::Context& context, const Va
   metadata.set("finalizers", std::move(list));
   Object patch;
   patch.set("metadata", Value(std::move(metadata)));
-  return objects_.patch(context, ref_of(subject),
+  const Fence::Work work(fence_, context);
+  return objects_.patch(work.context(), ref_of(subject),
                         kube::at_version(std::move(patch), subject.resource_version));
 }
 
 void Writer::event(const base::Context& context, const Subject& subject, const std::string& topic,
                    bool warning, const std::string& reason, const std::string& message) {
+  if (!may_write()) return;
   {
     const std::scoped_lock lock(mutex_);
     std::string& told = told_[subject.uid][topic];
     if (told == reason) return;
     told = reason;
   }
+  const Fence::Work work(fence_, context);
   const auto written =
-      objects_.create_event(context, ref_of(subject),
+      objects_.create_event(work.context(), ref_of(subject),
                             {.warning = warning,
                              .reason = reason,
                              .message = message,

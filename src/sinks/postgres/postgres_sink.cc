@@ -242,6 +242,7 @@ base::Result<ExportReport> PostgresSink::transaction(const base::Context& contex
   Work work{context, *connection_, options_.limits};
   KL_TRY(begin(context, units, dry_run));
   for (const Unit& unit : units) KL_TRY(write_unit(work, unit, dry_run, report));
+  KL_TRY(context.check());  // the last moment to give up
   KL_TRY(connection_->run(context, "committing to", dry_run ? "ROLLBACK" : "COMMIT"));
   for (const Unit& unit : units) {
     const bool whole = unit.rows && unit.changes == nullptr;

@@ -138,6 +138,7 @@ base::Result<ExportReport> SqliteSink::Impl::write(const base::Context& context,
     KL_ASSIGN(const auto counts, merge(context, unit));
     add_to_report(report, unit, counts, options.table, false);
   }
+  KL_TRY(context.check());  // the last moment to give up
   KL_TRY(transaction.commit());
   return report;
 }

@@ -1,0 +1,92 @@
+#include "manager/leader/fence.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace kollect::manager {
+namespace {
+
+/// No work inside a fence has a deadline farther away, and a fallen fence's time is past it.
+constexpr base::Duration kLongestWork = std::chrono::hours(1);
+
+base::Error fenced() {
+  return base::cancelled("this process does not lead, or no longer", "fenced");
+}
+
+class FencedSink final : public sinks::Sink {
+ public:
+  FencedSink(const Fence& fence, std::unique_ptr<sinks::Sink> sink)
+      : fence_(fence), sink_(std::move(sink)) {}
+
+  base::Result<sinks::ExportReport> export_all(const base::Context& context,
+                                               const std::vector<sinks::Export>& exports,
+                                               bool dry_run) override {
+    return inside<sinks::ExportReport>(context, [&](const base::Context& work) {
+      return sink_->export_all(work, exports, dry_run);
+    });
+  }
+  base::Result<sinks::ExportReport> apply(const base::Context& context,
+                                          const sinks::Pass& pass) override {
+    return inside<sinks::ExportReport>(
+        context, [&](const base::Context& work) { return sink_->apply(work, pass); });
+  }
+  [[nodiscard]] bool takes_changes() const override { return sink_->takes_changes(); }
+  base::Result<> probe(const base::Context& context) override { return sink_->probe(context); }
+
+ private:
+  template <class T>
+  base::Result<T> inside(const base::Context& context, const auto& work) {
+    if (!fence_.stands()) return fenced();
+    const Fence::Work fenced_work(fence_, context);
+    auto result = work(fenced_work.context());
+    if (!result && fence_.fallen()) return fenced();
+    return result;
+  }
+
+  const Fence& fence_;
+  std::unique_ptr<sinks::Sink> sink_;
+};
+
+}  // namespace
+
+void Fence::extend(base::SteadyTime until) {
+  if (!fall_.stop_requested()) until_ = until;
+}
+
+void Fence::fall() {
+  fall_.request_stop();
+}
+
+bool Fence::stands() const {
+  return !fall_.stop_requested() && clock_.steady_now() < until_.load();
+}
+
+bool Fence::fallen() const {
+  const base::SteadyTime until = until_;
+  return fall_.stop_requested() ||
+         (until != base::SteadyTime::min() && clock_.steady_now() >= until);
+}
+
+base::SteadyTime Fence::until() const {
+  return until_;
+}
+
+base::SteadyTime Fence::Time::steady_now() const {
+  const base::SteadyTime now = fence_.clock_.steady_now();
+  return fence_.stands() ? now : now + 2 * kLongestWork;
+}
+
+Fence::Work::Work(const Fence& fence, const base::Context& outer)
+    : context_(base::Context(fence.time_, stop_.get_token())
+                   .with_timeout(std::min(outer.remaining(), kLongestWork))),
+      outer_(outer.on_cancel([this] { stop_.request_stop(); })),
+      fallen_(fence.fall_.get_token(), [this] { stop_.request_stop(); }) {
+  // A deadline that was reckoned in a fallen fence's time means nothing.
+  if (!fence.stands()) stop_.request_stop();
+}
+
+std::unique_ptr<sinks::Sink> behind(const Fence& fence, std::unique_ptr<sinks::Sink> sink) {
+  return std::make_unique<FencedSink>(fence, std::move(sink));
+}
+
+}  // namespace kollect::manager
