@@ -186,8 +186,7 @@ int serve(const std::string& file) {
   using namespace kollect;
   auto body = base::read_file(file);
   if (!body) return usage();
-  const auto answer =
-      std::make_shared<const http::PreparedAnswer>(http::Answer::json(200, *std::move(body)));
+  const http::PreparedAnswer answer(http::Answer::json(200, *std::move(body)));
   http::ServerOptions options;
   options.quick = [answer](const http::RequestView&) { return answer; };
   const auto server =

@@ -176,7 +176,9 @@ http::Answer Api::flux(Call& call) {
     if (!trimmed) return refused(trimmed.error());
     if (*trimmed) route = Route::kTrimmedComponents;
   }
-  auto ready = fleet_.answer(*route, dns);
+  const Wish wish{.accept_encoding = call.request.header("accept-encoding"),
+                  .if_none_match = call.request.header("if-none-match")};
+  auto ready = fleet_.answer(*route, dns, wish);
   if (*route == Route::kClusters && !call.request.query.empty()) {
     auto part = part_of_fleet(call);
     if (!part) return refused(part.error());
@@ -188,10 +190,8 @@ http::Answer Api::flux(Call& call) {
   }
   if ((*ready)->dead) polls_.see_dead(dns, fleet_.now());
   http::Answer answer;
-  const auto& form = (*ready)->form({.accept_encoding = call.request.header("accept-encoding"),
-                                     .if_none_match = call.request.header("if-none-match")});
-  answer.prepared = {*ready, &form};
-  answer.status = form.status();
+  answer.prepared = (*ready)->form(wish);
+  answer.status = answer.prepared.status();
   if (fleet_.trouble()) {
     answer.headers.emplace_back("Warning", "110 - \"the store does not answer\"");
   }

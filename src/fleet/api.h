@@ -69,7 +69,7 @@ class Api {
 
   http::Answer answer(const http::ServerRequest& request);
   /// The answer to a poll that is ready and may be given; null: see answer(). Does not wait.
-  std::shared_ptr<const http::PreparedAnswer> quick(const http::RequestView& request);
+  http::PreparedAnswer quick(const http::RequestView& request);
   /// The service is about to end: from now on it is not ready.
   void leave() { leaving_ = true; }
 
@@ -123,8 +123,7 @@ class Api {
   ApiWatch watch_;
   std::atomic<std::uint64_t> requests_ = 0;
   Polls polls_;
-  const std::shared_ptr<const http::PreparedAnswer> well_ =
-      std::make_shared<http::PreparedAnswer>(http::Answer::json(200, R"({"status":"ok"})"));
+  const http::PreparedAnswer well_{http::Answer::json(200, R"({"status":"ok"})")};
   std::atomic<bool> leaving_ = false;
   std::mutex drift_;  ///< held by who answers /drift
 };

@@ -36,28 +36,26 @@ std::optional<Poll> poll_of(std::string_view path) {
 
 }  // namespace
 
-std::shared_ptr<const http::PreparedAnswer> Api::quick(const http::RequestView& request) {
+http::PreparedAnswer Api::quick(const http::RequestView& request) {
   // A process whose workers all wait for the store is alive: a probe must not wait with them.
   if (request.path == "/health") {
-    if (watch_.meter != nullptr) watch_.meter->count(kHealth, well_->status(), {});
+    if (watch_.meter != nullptr) watch_.meter->count(kHealth, well_.status(), {});
     return well_;
   }
   const auto poll = poll_of(request.path);
   const auto authorization = request.header("authorization");
-  if (!poll || !request.query.empty() || !authorization) return nullptr;
+  if (!poll || !request.query.empty() || !authorization) return {};
   const auto began = clock_.steady_now();
   Need need{.role = Role::kReader};
   if (poll->route != Route::kClusters) need.cluster_dns = poll->dns;
-  if (tokens_.current()->judge(*authorization, need).status != 200) return nullptr;
-  ReadyPtr ready = fleet_.answer_at_hand(poll->route, poll->dns);
-  if (!ready) return nullptr;
-  const auto* form = ready->form_at_hand({.accept_encoding = request.header("accept-encoding"),
-                                          .if_none_match = request.header("if-none-match")});
-  if (form == nullptr) return nullptr;
-  if (watch_.meter != nullptr) {
-    watch_.meter->count(counted(poll->route), form->status(), clock_.steady_now() - began);
+  if (tokens_.current()->judge(*authorization, need).status != 200) return {};
+  auto answer = fleet_.answer_at_hand(poll->route, poll->dns,
+                                      {.accept_encoding = request.header("accept-encoding"),
+                                       .if_none_match = request.header("if-none-match")});
+  if (answer && watch_.meter != nullptr) {
+    watch_.meter->count(counted(poll->route), answer.status(), clock_.steady_now() - began);
   }
-  return {std::move(ready), form};
+  return answer;
 }
 
 }  // namespace kollect::fleet

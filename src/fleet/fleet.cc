@@ -139,9 +139,9 @@ FleetNumbers Fleet::numbers() const {
   FleetNumbers out{.tombstones = tombstones_.size()};
   for (std::size_t route = 0; route < kRoutes; ++route) {
     if (static_cast<Route>(route) == Route::kClusters) continue;
-    for (const auto& [name, made] : answers_[route]) {
-      out.largest_answer = std::max(out.largest_answer, made->body.size());
-    }
+    answers_[route].for_each([&](const Ready& made) {
+      out.largest_answer = std::max(out.largest_answer, made.body.size());
+    });
   }
   for (const auto& [id, cluster] : of(Family::kCluster)) {
     for (const Family family : {Family::kComponent, Family::kNamespace, Family::kRoleBinding}) {
@@ -170,36 +170,55 @@ std::string Fleet::assemble(Route route, const Value* cluster) const {
   return out + "]}";
 }
 
-ReadyPtr Fleet::answer_at_hand(Route route, std::string_view dns) const {
+http::PreparedAnswer Fleet::answer_at_hand(Route route, std::string_view dns,
+                                           const Wish& wish) const {
   const auto& known = answers_[static_cast<std::size_t>(route)];
   const std::shared_lock lock(mutex_);
-  if (trouble_ || (followed_ && contact_age() > kQuiet)) return nullptr;
-  const auto found = known.find(route == Route::kClusters ? std::string_view() : dns);
-  return found != known.end() && !found->second->dead ? found->second : nullptr;
+  if (trouble_ || (followed_ && contact_age() > kQuiet)) return {};
+  const Shelf::Place* found = known.find(route == Route::kClusters ? std::string_view() : dns);
+  if (found == nullptr) return {};
+  // What nearly every poll wants. Nothing else of the answer is looked at for it.
+  if (found->packed && !wish.if_none_match && wish.accept_encoding &&
+      accepts_gzip(*wish.accept_encoding)) {
+    found->packed.fetch();
+    return found->packed;
+  }
+  return found->ready->dead ? http::PreparedAnswer() : found->ready->form_at_hand(wish);
 }
 
-Outcome<ReadyPtr> Fleet::answer(Route route, const std::string& dns) const {
+Outcome<ReadyPtr> Fleet::answer(Route route, const std::string& dns, const Wish& wish) const {
   auto& known = answers_[static_cast<std::size_t>(route)];
   const std::string key = route == Route::kClusters ? std::string() : dns;
   std::uint64_t changes = 0;
   ReadyPtr made;
   {
     const std::shared_lock lock(mutex_);
-    if (const auto found = known.find(key); found != known.end()) return found->second;
     changes = changes_;
-    const Value* cluster = nullptr;
-    if (route != Route::kClusters) {
-      const auto name = by_dns_.find(dns);
-      if (name == by_dns_.end() && !tombstones_.contains(dns)) {
-        return not_found(fmt::format("no cluster has the name {}", dns));
-      }
-      if (name != by_dns_.end()) cluster = &of(Family::kCluster).at(name->second).data;
+    if (const Shelf::Place* found = known.find(key)) {
+      if (found->packed || !found->ready->wants_gzip(wish)) return found->ready;
+      made = found->ready;
+    } else {
+      auto fresh = make_answer(route, dns);
+      if (!fresh) return fresh;
+      made = *std::move(fresh);
     }
-    made = Ready::make(assemble(route, cluster), route != Route::kClusters && cluster == nullptr);
   }
+  (void)made->form(wish);
   const std::unique_lock lock(mutex_);
-  if (changes == changes_) known.emplace(key, made);
+  if (changes == changes_) known.put(key, made);
   return made;
+}
+
+Outcome<ReadyPtr> Fleet::make_answer(Route route, const std::string& dns) const {
+  const Value* cluster = nullptr;
+  if (route != Route::kClusters) {
+    const auto name = by_dns_.find(dns);
+    if (name == by_dns_.end() && !tombstones_.contains(dns)) {
+      return not_found(fmt::format("no cluster has the name {}", dns));
+    }
+    if (name != by_dns_.end()) cluster = &of(Family::kCluster).at(name->second).data;
+  }
+  return Ready::make(assemble(route, cluster), route != Route::kClusters && cluster == nullptr);
 }
 
 Outcome<Record> Fleet::get(Family family, const std::string& id) const {

@@ -23,6 +23,7 @@
 #include "fleet/polls.h"
 #include "fleet/problem.h"
 #include "fleet/ready.h"
+#include "fleet/shelf.h"
 
 namespace kollect::fleet {
 
@@ -204,11 +205,11 @@ class Fleet {
                                                      const base::Clock& clock);
 
   /// Of a live cluster its inputs, of a deleted one none; 404 for a name never known. `dns` is of
-  /// no interest for kClusters.
-  Outcome<ReadyPtr> answer(Route route, const std::string& dns) const;
-  /// The same of a live cluster, when it has been put together before and the store is well; else
-  /// null.
-  [[nodiscard]] ReadyPtr answer_at_hand(Route route, std::string_view dns) const;
+  /// no interest for kClusters. The form of the `wish` is made with it.
+  Outcome<ReadyPtr> answer(Route route, const std::string& dns, const Wish& wish = {}) const;
+  /// That form for a live cluster, when it has been made before and the store is well; else none.
+  [[nodiscard]] http::PreparedAnswer answer_at_hand(Route route, std::string_view dns,
+                                                    const Wish& wish) const;
 
   /// Takes over what other processes wrote. Error: the store does not answer; what is known stays
   /// and is served. To be called again and again.
@@ -268,6 +269,8 @@ class Fleet {
   [[nodiscard]] const Records& of(Family family) const {
     return records_[static_cast<std::size_t>(family)];
   }
+  /// Under the lock, as the next.
+  [[nodiscard]] Outcome<ReadyPtr> make_answer(Route route, const std::string& dns) const;
   [[nodiscard]] std::string assemble(Route route, const base::json::Value* cluster) const;
   /// Under the lock. As Page::next.
   std::optional<std::string> walk(Family family, const ListQuery& query,
@@ -292,14 +295,7 @@ class Fleet {
   std::optional<base::Error> trouble_;
   std::atomic<base::SteadyTime> contact_;  ///< when the store last answered
   std::atomic<bool> followed_ = false;     ///< the store is looked at again and again
-  struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>{}(text);
-    }
-  };
-  using Answers = std::unordered_map<std::string, ReadyPtr, TextHash, std::equal_to<>>;
-  mutable std::array<Answers, kRoutes> answers_;
+  mutable std::array<Shelf, kRoutes> answers_;
 };
 
 }  // namespace kollect::fleet

@@ -67,7 +67,7 @@ bool Ready::wants_gzip(const Wish& wish) const {
          accepts_gzip(*wish.accept_encoding);
 }
 
-const http::PreparedAnswer& Ready::pick(const Form& form, const Wish& wish) {
+http::PreparedAnswer Ready::pick(const Form& form, const Wish& wish) {
   if (!wish.if_none_match) return form.whole;
   for (const std::string_view part : base::split(*wish.if_none_match, ',')) {
     std::string_view tag = base::trim(part);
@@ -77,13 +77,18 @@ const http::PreparedAnswer& Ready::pick(const Form& form, const Wish& wish) {
   return form.whole;
 }
 
-const http::PreparedAnswer& Ready::form(const Wish& wish) const {
+http::PreparedAnswer Ready::form(const Wish& wish) const {
   return pick(wants_gzip(wish) ? packed() : plain_, wish);
 }
 
-const http::PreparedAnswer* Ready::form_at_hand(const Wish& wish) const {
+http::PreparedAnswer Ready::form_at_hand(const Wish& wish) const {
   const Form* form = wants_gzip(wish) ? packed_at_hand_.load() : &plain_;
-  return form != nullptr ? &pick(*form, wish) : nullptr;
+  return form != nullptr ? pick(*form, wish) : http::PreparedAnswer();
+}
+
+http::PreparedAnswer Ready::packed_at_hand() const {
+  const Form* form = packed_at_hand_.load();
+  return form != nullptr ? form->whole : http::PreparedAnswer();
 }
 
 }  // namespace kollect::fleet

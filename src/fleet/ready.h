@@ -27,22 +27,18 @@ class Ready {
   static std::shared_ptr<const Ready> make(std::string body, bool dead = false);
   Ready(std::string text, bool of_dead);
 
-  // What each poll looks at stands together: with many clusters little of this is in a cache.
   std::string_view body;
-  bool dead;  ///< of a cluster that was deleted
-
- private:
-  struct Form;
-  mutable std::atomic<const Form*> packed_at_hand_ = nullptr;
-
- public:
+  bool dead;         ///< of a cluster that was deleted
   std::string etag;  ///< with its quotes; of the plain body
 
-  /// The form that the client wants: plain, gzip, or 304 when it has that already. Lives as long
-  /// as this.
-  [[nodiscard]] const http::PreparedAnswer& form(const Wish& wish) const;
-  /// The same; null when it would have to be made first.
-  [[nodiscard]] const http::PreparedAnswer* form_at_hand(const Wish& wish) const;
+  /// The form that the client wants: plain, gzip, or 304 when it has that already.
+  [[nodiscard]] http::PreparedAnswer form(const Wish& wish) const;
+  /// The same; none when it would have to be made first.
+  [[nodiscard]] http::PreparedAnswer form_at_hand(const Wish& wish) const;
+  /// The whole answer in gzip; none when it is not made yet.
+  [[nodiscard]] http::PreparedAnswer packed_at_hand() const;
+  /// It is worth packing, and the client takes that.
+  [[nodiscard]] bool wants_gzip(const Wish& wish) const;
 
  private:
   /// One coding of the body, and that the client has it.
@@ -53,12 +49,12 @@ class Ready {
     Form(std::string tag, std::string bytes, bool packed);
   };
   [[nodiscard]] const Form& packed() const;
-  [[nodiscard]] static const http::PreparedAnswer& pick(const Form& form, const Wish& wish);
-  [[nodiscard]] bool wants_gzip(const Wish& wish) const;
+  [[nodiscard]] static http::PreparedAnswer pick(const Form& form, const Wish& wish);
 
   Form plain_;
   mutable std::once_flag packing_;
   mutable std::unique_ptr<const Form> packed_;
+  mutable std::atomic<const Form*> packed_at_hand_ = nullptr;
 };
 using ReadyPtr = std::shared_ptr<const Ready>;
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -59,7 +60,45 @@ class BodySource {
   virtual Pull pull(std::string& out) = 0;
 };
 
-class PreparedAnswer;
+struct Answer;
+
+/// An answer that is made once and sent often. Cheap to copy, the copies share its bytes, which
+/// never change and lie in one place of memory: of very many answers few are in a cache.
+class PreparedAnswer {
+ public:
+  /// None.
+  PreparedAnswer() = default;
+  /// `answer.source`, `prepared` and `close` are not for it.
+  explicit PreparedAnswer(Answer answer);
+  explicit operator bool() const { return block_ != nullptr; }
+
+  // Of one that is there:
+  [[nodiscard]] int status() const { return front().status; }
+  /// Status line and headers with their line ends, Content-Length among them.
+  [[nodiscard]] std::string_view head() const { return {bytes(), front().head}; }
+  /// Empty where the status has none.
+  [[nodiscard]] std::string_view body() const {
+    return {bytes() + front().head, front().size - front().head};
+  }
+  /// Asks the processor to have the bytes at hand soon.
+  void fetch() const;
+
+ private:
+  /// What the block begins with.
+  struct Front {
+    std::int32_t status;
+    std::uint32_t head;  ///< bytes of the head
+    std::size_t size;    ///< bytes of head and body
+  };
+  [[nodiscard]] Front front() const {
+    Front out;
+    std::memcpy(&out, block_.get(), sizeof out);
+    return out;
+  }
+  [[nodiscard]] const char* bytes() const { return block_.get() + sizeof(Front); }
+
+  std::shared_ptr<const char[]> block_;
+};
 
 struct Answer {
   int status = 200;
@@ -68,28 +107,11 @@ struct Answer {
   std::string body;
   std::shared_ptr<BodySource> source;  ///< instead of `body`
   /// Instead of all else but `headers`, which are added to its own, and `close`.
-  std::shared_ptr<const PreparedAnswer> prepared;
+  PreparedAnswer prepared = {};
   bool close = false;  ///< close the connection behind it
 
   static Answer text(int status, std::string body);
   static Answer json(int status, std::string body);
-};
-
-/// An answer that is made once and sent often: its bytes are shared. Immutable.
-class PreparedAnswer {
- public:
-  /// `answer.source`, `prepared` and `close` are not for it.
-  explicit PreparedAnswer(Answer answer);
-  [[nodiscard]] int status() const { return status_; }
-  /// Status line and headers with their line ends, Content-Length among them.
-  [[nodiscard]] std::string_view head() const { return std::string_view(bytes_).substr(0, head_); }
-  /// Empty where the status has none.
-  [[nodiscard]] std::string_view body() const { return std::string_view(bytes_).substr(head_); }
-
- private:
-  int status_;
-  std::size_t head_;  ///< bytes of the head
-  std::string bytes_;
 };
 
 /// A plain request (GET or HEAD without a body) as it lies in the buffer of its connection: good
@@ -108,9 +130,9 @@ struct RequestView {
 };
 
 /// Runs on the I/O thread, which serves nobody else meanwhile: for answers that are ready. What it
-/// has no answer for (null), and every request that is not plain, goes to the handler. No
+/// has no answer for (none), and every request that is not plain, goes to the handler. No
 /// exceptions.
-using QuickHandler = std::function<std::shared_ptr<const PreparedAnswer>(const RequestView&)>;
+using QuickHandler = std::function<PreparedAnswer(const RequestView&)>;
 
 class Connection;
 

@@ -289,7 +289,7 @@ void Connection::abandon(std::uint64_t turn) {
 
 void Connection::make_head(const Answer& answer, bool chunked) {
   if (prepared_) {
-    head_out_ = prepared_->head();
+    head_out_ = prepared_.head();
   } else {
     head_out_ = start_of_head(answer.status);
   }
@@ -308,12 +308,12 @@ void Connection::end_head() {
   head_out_ += "\r\n";
 }
 
-void Connection::on_prepared(std::shared_ptr<const PreparedAnswer> prepared) {
+void Connection::on_prepared(PreparedAnswer prepared) {
   keep_alive_ = keep_alive_ && !core_->stopping && !peer_gone_;
   prepared_ = std::move(prepared);
-  head_out_ = prepared_->head();
+  head_out_ = prepared_.head();
   end_head();
-  if (!head_only_) body_out_ = prepared_->body();
+  if (!head_only_) body_out_ = prepared_.body();
   send_answer();
 }
 
@@ -326,7 +326,7 @@ void Connection::on_answer(Answer answer) {
   if (answer.source && old_protocol_) keep_alive_ = false;
   make_head(answer, answer.source && !old_protocol_);
   if (answer.source && !head_only_) return begin_stream(std::move(answer.source));
-  if (prepared_ && !head_only_) body_out_ = prepared_->body();
+  if (prepared_ && !head_only_) body_out_ = prepared_.body();
   if (!prepared_ && !head_only_ && has_body(answer.status)) {
     out_ = std::move(answer.body);
     body_out_ = out_;
@@ -465,7 +465,7 @@ void Connection::write_slice(std::size_t offset, std::function<void()> then) {
 void Connection::end_write() {
   head_out_.clear();
   body_out_ = {};
-  prepared_.reset();
+  prepared_ = {};
   // A large body is given back at once, a small buffer serves again.
   if (out_.capacity() > kSmallBuffer) {
     out_ = {};

@@ -108,7 +108,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void handle(std::uint64_t turn, const std::shared_ptr<const ServerRequest>& request);
 
   void on_answer(Answer answer);
-  void on_prepared(std::shared_ptr<const PreparedAnswer> prepared);
+  void on_prepared(PreparedAnswer prepared);
   void make_head(const Answer& answer, bool chunked);
   void end_head();
   /// Sends `head_out_` and `body_out_`, at once what goes at once.
@@ -162,7 +162,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   std::string head_out_;
   std::string out_;
-  std::shared_ptr<const PreparedAnswer> prepared_;
+  PreparedAnswer prepared_;
   std::string_view body_out_;  ///< of `out_` or `prepared_`
   bool writing_ = false;
 

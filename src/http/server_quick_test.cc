@@ -16,11 +16,11 @@ using testing::SocketStream;
 using ::testing::StartsWith;
 
 /// Answers "/ready" on the short way with its path, method and peer in headers.
-std::shared_ptr<const PreparedAnswer> quick(const RequestView& request) {
-  if (request.path != "/ready") return nullptr;
+PreparedAnswer quick(const RequestView& request) {
+  if (request.path != "/ready") return {};
   Answer answer = Answer::text(request.query == "none" ? 304 : 200, std::string(300'000, 'q'));
   answer.headers.emplace_back("X-Quick", std::string(request.method));
-  return std::make_shared<PreparedAnswer>(std::move(answer));
+  return PreparedAnswer(std::move(answer));
 }
 
 TEST(HttpServerQuick, AnswersWhatIsReadyOnTheShortWay) {
@@ -50,11 +50,10 @@ TEST(HttpServerQuick, AnswersWhatIsReadyOnTheShortWay) {
 
 TEST(HttpServerQuick, ManyPipelinedRequests) {
   // One that comes in two pieces goes the long way.
-  const auto server = serve([](const std::shared_ptr<const ServerRequest>&,
-                               Reply reply) { reply.send(Answer::text(200, "q")); },
-                            {.quick = [](const RequestView&) {
-                              return std::make_shared<PreparedAnswer>(Answer::text(200, "q"));
-                            }});
+  const auto server =
+      serve([](const std::shared_ptr<const ServerRequest>&,
+               Reply reply) { reply.send(Answer::text(200, "q")); },
+            {.quick = [](const RequestView&) { return PreparedAnswer(Answer::text(200, "q")); }});
   constexpr std::size_t kRequests = 20'000;
   std::string bytes;
   for (std::size_t i = 0; i < kRequests; ++i) bytes += "GET / HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -72,7 +71,7 @@ TEST(HttpServerQuick, ManyPipelinedRequests) {
 }
 
 TEST(HttpServerQuick, APreparedAnswerOfAHandlerTakesMoreHeaders) {
-  const auto prepared = std::make_shared<const PreparedAnswer>(Answer::json(200, "{}"));
+  const PreparedAnswer prepared(Answer::json(200, "{}"));
   const auto server = serve([&](const std::shared_ptr<const ServerRequest>&, Reply reply) {
     Answer answer;
     answer.prepared = prepared;
