@@ -248,8 +248,10 @@ void Exporter::Impl::work(const std::stop_token& stop) {
 }
 
 void Exporter::Impl::run_pass(const std::shared_ptr<Line>& line) {
+  const auto rows = static_cast<std::int64_t>(line->reader->row_count());
   const base::Context context =
-      base::Context(clock, line->stop.get_token()).with_timeout(options.pass_deadline);
+      base::Context(clock, line->stop.get_token())
+          .with_timeout(options.pass_deadline + options.row_allowance * rows);
   const base::SteadyTime began = clock.steady_now();
   const base::WallTime exported_at = clock.now();
   std::optional<PassResult> result;

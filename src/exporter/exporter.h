@@ -103,6 +103,8 @@ struct ExporterOptions {
   BreakerOptions breaker;
   std::size_t threads = 8;  ///< passes at a time, over all inventories
   base::Duration pass_deadline = std::chrono::minutes(2);
+  /// More time for each row of the set: what is large arrives all the same.
+  base::Duration row_allowance = std::chrono::milliseconds(1);
   /// Inventories that were there at the start wait a random time before their first export to a
   /// sink with a cluster name, so that a fleet does not beat in step: up to this, and up to half
   /// the time that the first lists took.

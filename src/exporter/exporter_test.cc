@@ -28,6 +28,7 @@ class Backend {
  public:
   std::map<std::string, std::string> rows;
   std::vector<std::string> passes;  ///< "all 3" or "changes 1"
+  base::Duration time_left{};       ///< of the last pass, when it began
   std::optional<base::Error> down;
   bool hang = false;
   /// Passes over all rows go on for as long as they may be asked to give way.
@@ -63,6 +64,7 @@ class BackendSink final : public sinks::Sink {
   base::Result<sinks::ExportReport> apply(const base::Context& context,
                                           const sinks::Pass& pass) override {
     std::unique_lock lock(backend_.mutex_);
+    backend_.time_left = context.remaining();
     const auto wake = context.on_cancel([this] { backend_.changed_.notify_all(); });
     if (backend_.hang) {
       backend_.passes.emplace_back("hangs");
@@ -135,6 +137,8 @@ class ExporterTest : public ::testing::Test {
     options.schedule.quiet = 2ms;
     options.schedule.longest_wait = 10ms;
     options.schedule.retry_base = 5ms;
+    options.pass_deadline = 1min;
+    options.row_allowance = 1h;
     options.seed = 1;
     exporter_ = std::make_unique<Exporter>(store_, clock, nullptr, options);
     exporter_->start();
@@ -213,6 +217,16 @@ TEST_F(ExporterTest, FirstEverythingThenDifferences) {
   for (std::size_t i = 1; i < backend_.passes.size(); ++i) {
     EXPECT_THAT(backend_.passes[i], ::testing::StartsWith("changes "));
   }
+}
+
+TEST_F(ExporterTest, LargeSetsHaveMoreTime) {
+  for (const char* uid : {"a", "b", "c"}) put(uid, "1");
+  exporter_->set(plan({binding("database/x", backend_)}));
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 3; }));
+  backend_.with([](Backend& b) {
+    EXPECT_GT(b.time_left, 3h);
+    EXPECT_LE(b.time_left, 3h + 1min);
+  });
 }
 
 TEST_F(ExporterTest, NothingLeavesBeforeTheFirstListsAreComplete) {
