@@ -11,5 +11,6 @@ namespace kollect::install {
 const std::vector<cli::Command>& commands();
 
 int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::string>& args);
+int run_doctor_command(const cli::Invocation& invocation, const std::vector<std::string>& args);
 
 }  // namespace kollect::install

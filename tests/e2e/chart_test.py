@@ -204,10 +204,27 @@ spec: {{databaseSinkRefs: [pg]}}
         op.until("a good inventory", lambda: self.conditions("kollectinventory", ns, "all").get("Ready") == "True/Exported")
         op.until("a good target", lambda: self.conditions("kollecttarget", ns, "maps").get("Ready") == "True/Collecting")
         op.until("an event", lambda: "ExportSucceeded" in op.kubectl("get", "events", "-n", ns, "-o", "jsonpath={.items[*].reason}"))
-        op.kubectl("delete", "kollectinventory/all", "kollecttarget/maps", "-n", ns, "--timeout=60s")
+        op.kubectl("delete", "kollectinventory", "all", "-n", ns, "--timeout=60s")
         self.assertEqual(self.rows(ns, "chart_rows"), {})
-        self.assertEqual(operator.stop(), 0)
         self.assertNotIn("forbidden", operator.text())
+        self.doctor_finds_what_is_missing()
+        op.kubectl("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=self.team(ns))
+        self.assertEqual(operator.stop(), 0)
+
+    def doctor_finds_what_is_missing(self):
+        def found():
+            lines = harness.run("doctor", "--json", "--kubeconfig", op.KUBE["KUBECONFIG"]).stdout.splitlines()
+            return {(one["level"], one["about"], one["text"]) for one in map(json.loads, lines)}
+        operator = f"operator {NS}/kollect-controller-manager"
+        self.assertIn(("fine", operator, "may do all that it needs to"), found())
+        account = f"system:serviceaccount:{NS}:kollect-controller-manager"
+        [binding] = [one["metadata"] for one in json.loads(op.kubectl("get", "rolebindings", "-A", "-o", "json"))["items"]
+                     if one["metadata"]["name"] == "kollect-collector"]
+        op.kubectl("delete", "rolebinding", binding["name"], "-n", binding["namespace"])
+        missing = found()
+        self.assertIn(("wrong", f"KollectTarget {binding['namespace']}/maps",
+                       f"{account} may not list, watch configmaps in namespace {binding['namespace']}"), missing)
+        self.assertIn(("wrong", operator, f"{account} may not get secrets pg in namespace {binding['namespace']}"), missing)
 
     def test_an_operator_of_the_cluster(self):
         self.works("team-b", self.install(*OFF, *self.values(self.team("team-b"))))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`kubectl kollect`: the program under the name of a plugin, on the sandbox."""
+"""`kubectl kollect` (the program under the name of a plugin) and `kollect doctor`, on the sandbox; the container's file."""
+import json
 import os
 import pathlib
 import subprocess
@@ -118,6 +119,64 @@ class Plugin(harness.Case):
         self.assertIn("KIND/NAME", self.plugin("trigger", "all", "-n", "shop", code=2))
         self.assertIn("no kind", self.plugin("trigger", "profile/maps", "-n", "shop", code=2))
         self.assertIn("missing", self.plugin("trigger", "inventory/missing", "-n", "shop", code=2))
+
+
+DEPLOYMENT = """\
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: op, namespace: shop, labels: {app.kubernetes.io/name: kollect, control-plane: controller-manager}}
+spec:
+  replicas: 1
+  template:
+    spec:
+      serviceAccountName: me
+      containers: [{name: manager, args: [operator, --watch-namespaces=shop]}]
+"""
+
+
+class Doctor(harness.Case):
+    def examine(self, sandbox, *flags, code):
+        process = harness.run("doctor", "--kubeconfig", sandbox.kubeconfig, "--json", *flags)
+        self.ends(process, code)
+        return {(one["level"], one["about"]): one["text"] for one in map(json.loads, process.stdout.splitlines())}
+
+    def sandbox(self, manifests, *flags):
+        sandbox = Sandbox(self.folder, manifests, *flags)
+        self.addCleanup(sandbox.stop)
+        return sandbox
+
+    def test_a_cluster_without_anything(self):
+        sandbox = self.sandbox("")
+        found = self.examine(sandbox, code=0)
+        self.assertEqual(set(found), {("fine", "definitions"), ("warning", "operator")})
+        for definition in ("kollecttargets", "kollectscopes"):
+            sandbox.call("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}.kollect.dev")
+        found = self.examine(sandbox, code=1)
+        self.assertEqual({about for level, about in found if level == "wrong"}, {"KollectTarget", "KollectScope"})
+        sandbox.stop()
+        self.ends(harness.run("doctor", "--kubeconfig", sandbox.kubeconfig), 2)
+
+    def test_what_is_wrong_is_found(self):
+        sandbox = self.sandbox(MANIFESTS + DEPLOYMENT + """\
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {name: pg, namespace: shop}
+spec: {type: postgres, postgres: {databaseRef: {name: pg}, table: t}}
+""")
+        sandbox.patch("/apis/apps/v1/namespaces/shop/deployments/op/status", status={"availableReplicas": 1})
+        sandbox.patch(f"{OURS}/kollecttargets/lost/status", status={
+            "observedGeneration": 1, "conditions": [condition("Degraded", "True", "ProfileNotFound", "there is none")]})
+        sandbox.call("PUT", "/sandbox/access", {"users": [{"name": "system:serviceaccount:shop:me", "token": "t"}], "rules": [
+            {"effect": "deny", "users": ["system:serviceaccount:shop:me"], "verbs": ["list", "watch"], "resources": ["configmaps"]}]})
+        found = self.examine(sandbox, code=1)
+        wrong = {about: text for (level, about), text in found.items() if level == "wrong"}
+        self.assertEqual(wrong, {"KollectTarget shop/maps": "system:serviceaccount:shop:me may not list, watch configmaps in namespace shop",
+                                 "KollectTarget shop/lost": "ProfileNotFound: there is none",
+                                 "Secret shop/pg": "is not there, but a sink names it"})
+        self.assertEqual(found["fine", "operator shop/op"], "1 of 1 available")
+        self.assertIn(("warning", "operator"), self.examine(sandbox, "--namespace", "elsewhere", code=0))
 
 
 class Names(unittest.TestCase):
