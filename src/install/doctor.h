@@ -33,7 +33,6 @@ struct Operator {
   std::string name;
   std::string account;
   Mode mode;
-  std::string lease;                       ///< empty: without leader election
   [[nodiscard]] std::string user() const;  ///< of its service account
   /// Whether it reads objects in this namespace ("" : those without one).
   [[nodiscard]] bool reads(const std::string& object_ns) const;

@@ -15,7 +15,6 @@ using base::json::Value;
 namespace {
 
 constexpr const char* kApplyDefinitions = "kollect crds | kubectl apply --server-side -f -";
-constexpr const char* kLeaseName = "3274ac8a.kollect.dev";
 
 const std::vector<Value>& list_at(const Value& object,
                                   std::initializer_list<std::string_view> path) {
@@ -149,8 +148,7 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     Operator one{.ns = namespace_in(deployment),
                  .name = name_in(deployment),
                  .account = text_at(deployment, {"spec", "template", "spec", "serviceAccountName"}),
-                 .mode = {},
-                 .lease = {}};
+                 .mode = {}};
     if (one.account.empty()) one.account = "default";
     one.mode.tenant = flag_of(args, "--tenant-mode") == "true";
     one.mode.watch_namespaces = words(flag_of(args, "--watch-namespaces"));
@@ -158,10 +156,11 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     one.mode.default_excluded = words(flag_of(args, "--default-excluded-namespaces"));
     one.mode.own_namespace = one.ns;
     one.mode.all_secrets = false;
-    one.mode.leader_elect = flag_of(args, "--leader-elect") == "true";
-    if (one.mode.leader_elect) {
-      const std::string id = flag_of(args, "--leader-elect-id");
-      one.lease = id.empty() ? kLeaseName : id;
+    const std::string id = flag_of(args, "--leader-elect-id");
+    if (flag_of(args, "--leader-elect") != "true") {
+      one.mode.lease.clear();
+    } else if (!id.empty()) {
+      one.mode.lease = id;
     }
     found.push_back(std::move(one));
   }
@@ -237,7 +236,7 @@ Finding check_deployment(const Value& deployment, const std::vector<Value>& pods
 }
 
 Finding check_lease(const Operator& one, const Value& lease, base::WallTime now) {
-  const std::string about = fmt::format("lease {}/{}", one.ns, one.lease);
+  const std::string about = fmt::format("lease {}/{}", one.ns, one.mode.lease);
   const std::string holder = text_at(lease, {"spec", "holderIdentity"});
   if (holder.empty()) {
     return wrong(about, "nobody leads, so nothing is collected or exported",

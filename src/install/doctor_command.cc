@@ -95,14 +95,14 @@ class Examination {
       findings_.push_back(check_deployment(deployment, pods));
     }
     for (const Operator& one : operators_) {
-      if (!one.lease.empty()) lease(one);
+      if (!one.mode.lease.empty()) lease(one);
     }
   }
 
   void lease(const Operator& one) {
     const auto text = client_.get(
-        context_, resource("coordination.k8s.io", "v1", "Lease", "leases"), one.ns, one.lease);
-    const std::string about = fmt::format("lease {}/{}", one.ns, one.lease);
+        context_, resource("coordination.k8s.io", "v1", "Lease", "leases"), one.ns, one.mode.lease);
+    const std::string about = fmt::format("lease {}/{}", one.ns, one.mode.lease);
     if (!text && text.error().kind == base::ErrorKind::kNotFound) {
       findings_.push_back(check_lease(one, Value(Object()), clock_.now()));
       return;

@@ -92,7 +92,7 @@ TEST(Operators, AreKnownByTheirArguments) {
   EXPECT_EQ(one.user(), "system:serviceaccount:sys:me");
   EXPECT_TRUE(one.mode.tenant);
   EXPECT_THAT(one.mode.watch_namespaces, ElementsAre("a", "b"));
-  EXPECT_EQ(one.lease, "mine");
+  EXPECT_EQ(one.mode.lease, "mine");
   EXPECT_TRUE(one.reads("a"));
   EXPECT_FALSE(one.reads("c"));
   EXPECT_FALSE(one.reads(""));
@@ -101,7 +101,7 @@ TEST(Operators, AreKnownByTheirArguments) {
       "[operator]}, {name: b, args: [other]}]}}}}"));
   ASSERT_EQ(plain.size(), 1U);
   EXPECT_EQ(plain.front().account, "default");
-  EXPECT_EQ(plain.front().lease, "");
+  EXPECT_EQ(plain.front().mode.lease, "");
   EXPECT_TRUE(plain.front().reads("") && plain.front().reads("c"));
 }
 

@@ -32,6 +32,7 @@ struct Options {
   std::string default_excluded;
   bool tenant = false;
   bool no_leader_election = false;
+  std::string lease = kDefaultLease;
   bool all_secrets = false;
   bool collection_only = false;
   std::string output = "manifests";
@@ -105,7 +106,7 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
             .default_included = words(options.default_included),
             .default_excluded = words(options.default_excluded),
             .own_namespace = grantee.ns,
-            .leader_elect = !options.no_leader_election,
+            .lease = options.no_leader_election ? std::string() : options.lease,
             .all_secrets = options.all_secrets};
   if (!options.values.empty()) KL_TRY(read_values(options.values, mode, options.files));
   if (mode.tenant && mode.watch_namespaces.empty()) mode.watch_namespaces = {grantee.ns};
@@ -166,6 +167,8 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
                       "As the operator's flag");
   app.add_flag("--tenant-mode", o.tenant, "Roles in namespaces only");
   app.add_flag("--no-leader-election", o.no_leader_election, "Without rights on Leases");
+  cli::add_flag_value(app, "--leader-elect-id", o.lease, "As the operator's flag")
+      ->capture_default_str();
   app.add_flag("--all-secrets", o.all_secrets, "Every Secret, not only those that sinks name");
   app.add_flag("--collection-only", o.collection_only, "Without what the operator itself needs");
   cli::add_flag_value(app, "--output", o.output,

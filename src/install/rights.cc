@@ -111,9 +111,11 @@ Rights own_rights(const Mode& mode) {
     // Events about objects without a namespace are kept there.
     rights.allow("default", "", "events", {"create"});
   }
-  if (mode.leader_elect) {
-    rights.allow(mode.own_namespace, "coordination.k8s.io", "leases",
-                 {"create", "get", "list", "patch", "watch"});
+  if (!mode.lease.empty()) {
+    const char* group = "coordination.k8s.io";
+    rights.allow(mode.own_namespace, group, "leases", {"create"});
+    rights.allow(mode.own_namespace, group, "leases", {"get", "list", "watch", "patch"},
+                 mode.lease);
   }
   rights.simplify();
   return rights;

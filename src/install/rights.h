@@ -54,6 +54,9 @@ class Rights {
   std::map<Key, std::set<std::string>> verbs_;
 };
 
+/// The name of the lease, where none is given.
+inline constexpr const char* kDefaultLease = "3274ac8a.kollect.dev";
+
 /// How the operator is run.
 struct Mode {
   bool tenant = false;
@@ -61,7 +64,7 @@ struct Mode {
   std::vector<std::string> default_included = {};
   std::vector<std::string> default_excluded = {};
   std::string own_namespace = "kollect-system";
-  bool leader_elect = true;
+  std::string lease = kDefaultLease;  ///< empty: without leader election
   /// Every Secret may be read where our objects are watched; else only those that sinks name.
   bool all_secrets = true;
 };

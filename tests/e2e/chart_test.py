@@ -71,7 +71,7 @@ class Rendered(unittest.TestCase):
         more = "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,rbac.helperRoles.create=true,collector.readAll=true,priorityClassName=p," \
                "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000," \
                "scrubKeys[0]=a,sensitiveKinds[0]=g/K,defaultExcludedNamespaces[0]=x,controller.targetCountResync=30s,extraEnv[0].name=A,extraEnv[0].value=b"
-        for flags in (OFF, TENANT, ["--set", more], ["--set", "watchNamespaces={team-a,team-b}", *OFF],
+        for flags in (OFF, TENANT, [*OFF, "--set", "leaderElection.enabled=false"], ["--set", more], ["--set", "watchNamespaces={team-a,team-b},replicaCount=3", *OFF],
                       ["--set", "serviceAccount.create=false"]):
             with self.subTest(" ".join(flags)):
                 text = template(*flags)
@@ -98,7 +98,7 @@ class Rendered(unittest.TestCase):
                              (["--set", "tenantMode=true,rbac.allSecrets=false", *OFF], ["--tenant-mode"])):
             with self.subTest(" ".join(flags)):
                 secrets = [] if "allSecrets" in str(flags) else ["--all-secrets"]
-                told = harness.run("rbac", *asked, *secrets, "--no-leader-election")
+                told = harness.run("rbac", *asked, *secrets)
                 self.assertEqual(told.returncode, 0, told.stderr)
                 self.assertEqual(rights(template(*flags)), rights(told.stdout))
 
@@ -217,6 +217,7 @@ spec: {{databaseSinkRefs: [pg]}}
             return {(one["level"], one["about"], one["text"]) for one in map(json.loads, lines)}
         operator = f"operator {NS}/kollect-controller-manager"
         self.assertIn(("fine", operator, "may do all that it needs to"), found())
+        self.assertIn(("fine", f"lease {NS}/3274ac8a.kollect.dev"), {one[:2] for one in found()})
         account = f"system:serviceaccount:{NS}:kollect-controller-manager"
         [binding] = [one["metadata"] for one in json.loads(op.kubectl("get", "rolebindings", "-A", "-o", "json"))["items"]
                      if one["metadata"]["name"] == "kollect-collector"]

@@ -40,7 +40,7 @@
 {{- if .enabled }}
 - --leader-elect
 - --leader-elect-namespace={{ $.Release.Namespace }}
-{{- range $flag, $value := dict "id" .id "lease-duration" .leaseDuration "renew-deadline" .renewDeadline "retry-period" .retryPeriod }}
+{{- range $flag, $value := dict "id" (include "kollect.lease" $) "lease-duration" .leaseDuration "renew-deadline" .renewDeadline "retry-period" .retryPeriod }}
 {{- with $value }}
 - --leader-elect-{{ $flag }}={{ . }}
 {{- end }}

@@ -27,6 +27,12 @@ control-plane: controller-manager
 {{- else -}}{{- default "default" .Values.serviceAccount.name -}}{{- end -}}
 {{- end -}}
 
+{{/* Name of the lease: releases beside each other have their own. */}}
+{{- define "kollect.lease" -}}
+{{- $base := include "kollect.base" . -}}
+{{- default (ternary "3274ac8a.kollect.dev" (printf "%s.kollect.dev" $base) (eq $base "kollect")) .Values.leaderElection.id -}}
+{{- end -}}
+
 {{/* Namespaces in which objects of kollect.dev are read, by commas; empty: all. */}}
 {{- define "kollect.places" -}}
 {{- if .Values.watchNamespaces -}}{{ join "," .Values.watchNamespaces }}
