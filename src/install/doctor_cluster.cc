@@ -16,24 +16,6 @@ namespace {
 
 constexpr const char* kApplyDefinitions = "kollect crds | kubectl apply --server-side -f -";
 
-const std::vector<Value>& list_at(const Value& object,
-                                  std::initializer_list<std::string_view> path) {
-  static const std::vector<Value> kNone;
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_array() ? found->as_array() : kNone;
-}
-
-std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path,
-                       std::int64_t otherwise) {
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_int() ? found->as_int() : otherwise;
-}
-
-std::string text_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_string() ? found->as_string() : std::string();
-}
-
 /// The first field below `ours` that `theirs` does not have; "" when there is none.
 std::string missing_field(const Value& ours, const Value* theirs, const std::string& path) {
   if (theirs == nullptr) return path;
@@ -82,14 +64,6 @@ std::string flag_of(const std::vector<std::string>& args, std::string_view flag)
     }
   }
   return value;
-}
-
-std::vector<std::string> words(const std::string& list) {
-  std::vector<std::string> found;
-  for (const auto part : base::split(list, ',')) {
-    if (const auto word = base::trim(part); !word.empty()) found.emplace_back(word);
-  }
-  return found;
 }
 
 /// Arguments of the operator's container; nothing when there is none.
@@ -151,9 +125,9 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
                  .mode = {}};
     if (one.account.empty()) one.account = "default";
     one.mode.tenant = flag_of(args, "--tenant-mode") == "true";
-    one.mode.watch_namespaces = words(flag_of(args, "--watch-namespaces"));
-    one.mode.default_included = words(flag_of(args, "--default-included-namespaces"));
-    one.mode.default_excluded = words(flag_of(args, "--default-excluded-namespaces"));
+    one.mode.watch_namespaces = comma_list(flag_of(args, "--watch-namespaces"));
+    one.mode.default_included = comma_list(flag_of(args, "--default-included-namespaces"));
+    one.mode.default_excluded = comma_list(flag_of(args, "--default-excluded-namespaces"));
     one.mode.own_namespace = one.ns;
     one.mode.all_secrets = false;
     const std::string id = flag_of(args, "--leader-elect-id");

@@ -18,11 +18,6 @@ namespace {
 constexpr base::Duration kFirstLook = std::chrono::minutes(1);
 constexpr base::Duration kLongDeletion = std::chrono::minutes(5);
 
-std::string text_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_string() ? found->as_string() : std::string();
-}
-
 std::string title_of(const std::string& kind, const Value& object) {
   return kind + " " + place_of(object);
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/codec.h"
+#include "install/state.h"
 #include "pipeline/manifest_set.h"
 #include "sandbox/registry.h"
 
@@ -56,18 +57,14 @@ base::Result<Files> read_files(const std::vector<std::string>& paths, std::strin
 
 std::vector<kube::Resource> served_by(const Value& definition) {
   std::vector<kube::Resource> found;
-  const Value* spec = definition.find("spec");
-  const Value* names = spec == nullptr ? nullptr : spec->find("names");
-  const Value* versions = spec == nullptr ? nullptr : spec->find("versions");
-  if (names == nullptr || versions == nullptr || !versions->is_array()) return found;
-  for (const Value& version : versions->as_array()) {
+  for (const Value& version : list_at(definition, {"spec", "versions"})) {
     const Value* served = version.find("served");
     if (served != nullptr && served->is_bool() && !served->as_bool()) continue;
-    found.push_back({.group = std::string(spec->text("group")),
+    found.push_back({.group = text_at(definition, {"spec", "group"}),
                      .version = std::string(version.text("name")),
-                     .kind = std::string(names->text("kind")),
-                     .plural = std::string(names->text("plural")),
-                     .namespaced = spec->text("scope") == "Namespaced",
+                     .kind = text_at(definition, {"spec", "names", "kind"}),
+                     .plural = text_at(definition, {"spec", "names", "plural"}),
+                     .namespaced = text_at(definition, {"spec", "scope"}) == "Namespaced",
                      .verbs = {}});
   }
   return found;

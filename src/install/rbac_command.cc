@@ -13,6 +13,7 @@
 #include "install/commands.h"
 #include "install/objects.h"
 #include "install/rights_yaml.h"
+#include "install/state.h"
 
 namespace kollect::install {
 
@@ -40,18 +41,9 @@ struct Options {
   ClusterFlags cluster;
 };
 
-std::vector<std::string> words(const std::string& list) {
+std::vector<std::string> texts(const Value& values, std::initializer_list<std::string_view> path) {
   std::vector<std::string> found;
-  for (const auto part : base::split(list, ',')) {
-    if (const auto word = base::trim(part); !word.empty()) found.emplace_back(word);
-  }
-  return found;
-}
-
-std::vector<std::string> texts(const Value* list) {
-  std::vector<std::string> found;
-  if (list == nullptr || !list->is_array()) return found;
-  for (const Value& one : list->as_array()) {
+  for (const Value& one : list_at(values, path)) {
     if (one.is_string()) found.push_back(one.as_string());
   }
   return found;
@@ -69,13 +61,13 @@ base::Result<> read_values(const std::string& path, Mode& mode, std::vector<std:
   };
   mode.tenant = mode.tenant || is_true({"tenantMode"});
   const auto add = [&](const char* key, std::vector<std::string>& into) {
-    for (std::string& one : texts(values->find(key))) into.push_back(std::move(one));
+    for (std::string& one : texts(*values, {key})) into.push_back(std::move(one));
   };
   add("watchNamespaces", mode.watch_namespaces);
   add("defaultIncludedNamespaces", mode.default_included);
   add("defaultExcludedNamespaces", mode.default_excluded);
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  for (const std::string& file : texts(values->at_path({"collector", "profiles"}))) {
+  for (const std::string& file : texts(*values, {"collector", "profiles"})) {
     files.push_back((folder / file).string());
   }
   return {};
@@ -102,9 +94,9 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
   }
   KL_ASSIGN(const Grantee grantee, grantee_of(options));
   Mode mode{.tenant = options.tenant,
-            .watch_namespaces = words(options.watch_namespaces),
-            .default_included = words(options.default_included),
-            .default_excluded = words(options.default_excluded),
+            .watch_namespaces = comma_list(options.watch_namespaces),
+            .default_included = comma_list(options.default_included),
+            .default_excluded = comma_list(options.default_excluded),
             .own_namespace = grantee.ns,
             .lease = options.no_leader_election ? std::string() : options.lease,
             .all_secrets = options.all_secrets};

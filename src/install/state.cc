@@ -1,22 +1,15 @@
 #include "install/state.h"
 
+#include <algorithm>
+
 #include "api/codec.h"
+#include "base/strings.h"
 
 namespace kollect::install {
 
 using base::json::Value;
 
 namespace {
-
-std::string text_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_string() ? found->as_string() : std::string();
-}
-
-std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path) {
-  const Value* found = object.at_path(path);
-  return found != nullptr && found->is_int() ? found->as_int() : 0;
-}
 
 State from(const char* word, const Value& condition) {
   return {.word = word,
@@ -26,14 +19,39 @@ State from(const char* word, const Value& condition) {
 
 }  // namespace
 
+std::string text_at(const Value& object, std::initializer_list<std::string_view> path) {
+  const Value* found = object.at_path(path);
+  return found != nullptr && found->is_string() ? found->as_string() : std::string();
+}
+
+std::int64_t number_at(const Value& object, std::initializer_list<std::string_view> path,
+                       std::int64_t otherwise) {
+  const Value* found = object.at_path(path);
+  return found != nullptr && found->is_int() ? found->as_int() : otherwise;
+}
+
+const std::vector<Value>& list_at(const Value& object,
+                                  std::initializer_list<std::string_view> path) {
+  static const std::vector<Value> kNone;
+  const Value* found = object.at_path(path);
+  return found != nullptr && found->is_array() ? found->as_array() : kNone;
+}
+
+std::vector<std::string> comma_list(std::string_view text) {
+  std::vector<std::string> words;
+  for (const std::string_view part : base::split(text, ',')) {
+    const std::string_view word = base::trim(part);
+    if (!word.empty() && std::ranges::find(words, word) == words.end()) words.emplace_back(word);
+  }
+  return words;
+}
+
 bool is_looked_at(std::string_view kind) {
   return api::find_kind(kind) != nullptr && kind != "KollectProfile" && !kind.ends_with("Scope");
 }
 
 const Value* find_condition(const Value& status, std::string_view type) {
-  const Value* list = status.find("conditions");
-  if (list == nullptr || !list->is_array()) return nullptr;
-  for (const Value& one : list->as_array()) {
+  for (const Value& one : list_at(status, {"conditions"})) {
     if (one.text("type") == type) return &one;
   }
   return nullptr;

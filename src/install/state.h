@@ -1,9 +1,12 @@
 // What the status of our objects says, in a word.
 #pragma once
 
+#include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/json/value.h"
 
@@ -27,6 +30,17 @@ bool is_looked_at(std::string_view kind);
 /// A condition of an object or of an entry of sinkExports; nullptr: there is none.
 const base::json::Value* find_condition(const base::json::Value& status, std::string_view type);
 State state_of(const base::json::Value& object);
+
+/// The text, number or list at a path of members; "", `otherwise` or an empty list when there is
+/// none.
+std::string text_at(const base::json::Value& object, std::initializer_list<std::string_view> path);
+std::int64_t number_at(const base::json::Value& object,
+                       std::initializer_list<std::string_view> path, std::int64_t otherwise = 0);
+const std::vector<base::json::Value>& list_at(const base::json::Value& object,
+                                              std::initializer_list<std::string_view> path);
+
+/// "a, b,,a" to {"a", "b"}: the lists of flags.
+std::vector<std::string> comma_list(std::string_view text);
 
 std::string namespace_in(const base::json::Value& object);
 std::string name_in(const base::json::Value& object);
