@@ -61,8 +61,16 @@ class Examination {
                           const std::string& labels = {}) {
     auto found = list_all(client_, context_, resource, ns, labels);
     if (found) return std::move(*found);
-    add(Level::kNote, about, "could not be looked at: " + found.error().message);
+    not_seen(about, resource.plural, ns, found.error());
     return {};
+  }
+
+  void not_seen(const std::string& about, const std::string& what, const std::string& ns,
+                const base::Error& why) {
+    const bool denied = why.kind == base::ErrorKind::kDenied;
+    add(Level::kNote, about,
+        denied ? fmt::format("you may not read {}{}", what, ns.empty() ? "" : " in namespace " + ns)
+               : "could not be looked at: " + why.message);
   }
 
   void definitions() {
@@ -110,23 +118,27 @@ class Examination {
     const auto document = text ? base::json::Document::parse(*text)
                                : base::Result<base::json::Document>(text.error());
     if (!document) {
-      return add(Level::kNote, about, "could not be looked at: " + document.error().message);
+      return not_seen(about, "it", "", document.error());
     }
     findings_.push_back(check_lease(one, base::json::to_value(document->root()), clock_.now()));
   }
 
   void our_objects() {
+    std::vector<std::string> denied;
     for (const api::KindInfo& info : api::kinds()) {
       auto found = list_ours(client_, context_, info.kind, ns_);
       if (!found) {
         // A kind that is not there was told already.
         if (found.error().kind == base::ErrorKind::kDenied) {
-          add(Level::kNote, info.kind, "could not be looked at: " + found.error().message);
+          denied.push_back(info.plural);
         }
         continue;
       }
       for (const Value& one : *found) (void)take(typed_, one);
       objects_[info.kind] = std::move(*found);
+    }
+    if (!denied.empty()) {
+      not_seen("objects", base::join(denied, ", "), ns_, base::denied(""));
     }
   }
 

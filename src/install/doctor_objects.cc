@@ -201,6 +201,7 @@ std::string report(const Findings& findings) {
   }
   const std::size_t wrong = count(findings, Level::kWrong);
   const std::size_t warnings = count(findings, Level::kWarning);
+  if (count(findings, Level::kNote) > 0) text += "as far as could be looked: ";
   return text +
          (wrong == 0 ? std::string("nothing is wrong")
                      : fmt::format("{} thing{} wrong", wrong, wrong == 1 ? " is" : "s are")) +

@@ -242,6 +242,8 @@ TEST(Report, TextAndJson) {
                              {.level = Level::kWrong, .about = "c", .text = "d", .hint = "e"}};
   EXPECT_EQ(report(findings),
             "fine     a: b\nwrong    c: d\n         -> e\n1 thing is wrong, 0 warnings\n");
+  EXPECT_EQ(report({{.level = Level::kNote, .about = "a", .text = "b"}}),
+            "note     a: b\nas far as could be looked: nothing is wrong, 0 warnings\n");
   EXPECT_EQ(report({}), "nothing is wrong, 0 warnings\n");
   EXPECT_EQ(report_json(findings),
             "{\"level\":\"fine\",\"about\":\"a\",\"text\":\"b\"}\n"

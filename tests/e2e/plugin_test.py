@@ -176,6 +176,13 @@ spec: {type: postgres, postgres: {databaseRef: {name: pg}, table: t}}
                                  "KollectTarget shop/lost": "ProfileNotFound: there is none",
                                  "Secret shop/pg": "is not there, but a sink names it"})
         self.assertEqual(found["fine", "operator shop/op"], "1 of 1 available")
+        # Whoever may read less is told so.
+        sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": [
+            {"effect": "deny", "verbs": ["list"], "resources": ["deployments.apps", "kollectscopes.kollect.dev", "kollectprofiles.kollect.dev"]}]})
+        found = self.examine(sandbox, code=1)
+        self.assertEqual(found["note", "operator"], "you may not read deployments")
+        self.assertEqual(found["note", "objects"], "you may not read kollectprofiles, kollectscopes")
+        sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": []})
         self.assertIn(("warning", "operator"), self.examine(sandbox, "--namespace", "elsewhere", code=0))
 
 
