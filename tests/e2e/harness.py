@@ -11,6 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KOLLECT = os.environ.get("KOLLECT", str(ROOT / "build/release/kollect"))
+FAST = os.environ.get("KOLLECT_FAST", str(ROOT / "build/release/tests/support/kollect_fast"))  # on a clock 60 times as fast
 EXAMPLES = ROOT / "examples"
 HOME = tempfile.TemporaryDirectory(prefix="kollect-e2e-home-")  # the program's cache folder goes there
 

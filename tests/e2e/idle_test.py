@@ -4,7 +4,6 @@ intervals, refreshes, looks and retries of an hour while nothing changes. Nothin
 event."""
 import datetime
 import json
-import os
 import pathlib
 import subprocess
 
@@ -15,7 +14,6 @@ from sandbox import Sandbox
 
 OPS = "/apis/kollect.dev/v1alpha1/namespaces/ops/"
 HOUR = datetime.timedelta(hours=1)
-FAST = os.environ.get("KOLLECT_FAST", str(harness.ROOT / "build/release/tests/support/kollect_fast"))
 SINKS = ("database/pg", "database/file", "snapshot/git")
 
 
@@ -54,7 +52,7 @@ class Idle(op.Scenario):
         self.sandbox = Sandbox(folder, manifests(folder), "--generate", "Deployment=500", bookmarks="200ms")
         self.addCleanup(self.sandbox.stop)
         op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
-        operator = self.operator("--allow-local-sinks", "--sqlite-dir", self.folder, program=FAST)
+        operator = self.operator("--allow-local-sinks", "--sqlite-dir", self.folder, program=harness.FAST)
 
         def now():
             """The operator's time, by its last log line."""

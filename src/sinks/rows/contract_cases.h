@@ -1,8 +1,10 @@
 // What every sink with one record per row must do, as tests that run against each of them. Only for
 // *test.cc files: a file that includes this gives its backends with INSTANTIATE_TEST_SUITE_P.
 // Cases: spec sinks 11.2, 11.3 (K-43, K-45), P-9, X-9; field-one-key-twice-in-a-batch,
-// field-recreated-under-the-same-name.
+// field-recreated-under-the-same-name, field-integers-past-2-to-53.
 #pragma once
+
+#include <fmt/format.h>
 
 #include <map>
 #include <random>
@@ -158,6 +160,7 @@ TEST_P(RowSinkContract, ARepeatedDeltaWritesNothing) {
   EXPECT_EQ(again.unchanged, 1U);
 }
 
+// field-one-key-twice-in-a-batch: rows, one-write, order
 TEST_P(RowSinkContract, OneKeyTwiceInABatch) {
   const auto n = [](int value) { return "{\"n\":" + std::to_string(value) + "}"; };
   const auto row = [&](const char* target, const char* uid, int value) {
@@ -178,6 +181,7 @@ TEST_P(RowSinkContract, OneKeyTwiceInABatch) {
             (Lines{"a|u1|2", "a|u3|5", "b|u1|9"}));
 }
 
+// field-recreated-under-the-same-name: one-row
 TEST_P(RowSinkContract, RecreatedUnderTheSameName) {
   const TestRow old_row{"job", R"({"n":"old"})", "quay", "u1"};
   const TestRow new_row{"job", R"({"n":"new"})", "quay", "u2"};
@@ -267,6 +271,42 @@ TEST_P(RowSinkContract, OddTextsSurvive) {
   EXPECT_EQ(
       world_->ask("SELECT " + world_->attribute("big") + " FROM inventory WHERE source_uid <> 'b'"),
       Lines{"18446744073709551615"});
+}
+
+// field-integers-past-2-to-53: postgres, hash
+TEST_P(RowSinkContract, IntegersPast2To53) {
+  const auto with_odd = [](std::string_view odd) {
+    return TestRow{
+        "b",
+        fmt::format(
+            R"({{"big":18446744073709551615,"digits":"00420","hexText":"0x1F","max":9223372036854775807,)"
+            R"("million":1000000,"min":-9223372036854775808,"odd":{},"text":"1e3"}})",
+            odd)};
+  };
+  const std::vector<std::string> names = {"digits", "hexText", "max",  "million",
+                                          "min",    "odd",     "text", "big"};
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + world_->attribute(name);
+  const auto values = [&] { return world_->ask("SELECT " + all + " FROM inventory"); };
+  const auto line = [](std::string_view odd) {
+    return Lines{
+        fmt::format("00420|0x1F|9223372036854775807|1000000|-9223372036854775808|{}|1e3|"
+                    "18446744073709551615",
+                    odd)};
+  };
+  put(with_odd("9007199254740993"));
+  EXPECT_EQ(reconcile(0).written, 1U);
+  EXPECT_EQ(values(), line("9007199254740993"));
+  const std::string before = reader_->set_hash();
+  // One more or less is another number, in the changes and in a comparison.
+  put(with_odd("9007199254740992"));
+  EXPECT_NE(reader_->set_hash(), before);
+  EXPECT_EQ(delta(1).written, 1U);
+  EXPECT_EQ(values(), line("9007199254740992"));
+  put(with_odd("9007199254740993"));
+  EXPECT_EQ(reader_->set_hash(), before);
+  EXPECT_EQ(reconcile(2).written, 1U);
+  EXPECT_EQ(values(), line("9007199254740993"));
 }
 
 TEST_P(RowSinkContract, RowsWithoutUidHaveAKeyOfTheirOwn) {
