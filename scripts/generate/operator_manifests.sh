@@ -1,7 +1,8 @@
 #!/bin/bash
-# Prints deploy/operator/operator.yaml: what charts/kollect renders, without the words of Helm. HELM names the program.
+# Prints deploy/operator/operator.yaml: what charts/kollect renders, without the words of Helm.
 set -euo pipefail
+PATH=$PATH:${KOLLECT_TESTBED:-$HOME/.cache/kollect-testbed}/bin
 cd "$(dirname "$(readlink -f "$0")")/../.."
-echo "# What charts/kollect renders: scripts/generate/operator_manifests.sh > deploy/operator/operator.yaml"
-"${HELM:-helm}" template kollect charts/kollect --namespace kollect-system --set webhooks.enabled=false "$@" |
+echo "# What charts/kollect renders: make manifests"
+helm template kollect charts/kollect --namespace kollect-system --set webhooks.enabled=false "$@" |
   grep -Ev '^ *(helm\.sh/chart|app\.kubernetes\.io/managed-by): |^# Source: '
