@@ -106,8 +106,24 @@ TEST_F(ScriptedCluster, TokenExpiresAlways) {
   });
   program_.write("out/inventory/x/t.yaml", "- good: true\n");
   const RunResult run = collect({"--output", program_.path("out")});
-  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.code, 2) << "nothing at all was exported";
   EXPECT_EQ(program_.read("out/inventory/x/t.yaml"), "- good: true\n");
+  // Beside a target that can be read it is a part that is missing.
+  program_.write("f/other.yaml", R"(apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {name: namespaces, namespace: x}
+spec:
+  targetGVK: {version: v1, kind: Namespace}
+  attributes: [{name: n, path: $.metadata.name}]
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectTarget
+metadata: {name: namespaces, namespace: x}
+spec: {profileRef: namespaces}
+)");
+  EXPECT_EQ(collect({"--output", program_.path("out")}).code, 1);
+  EXPECT_EQ(program_.read("out/inventory/x/t.yaml"), "- good: true\n");
+  EXPECT_THAT(program_.read("out/inventory/x/namespaces.yaml"), HasSubstr("shop"));
 }
 
 TEST_F(ScriptedCluster, OrderOfTheListDoesNotMatter) {

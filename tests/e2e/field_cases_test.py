@@ -403,8 +403,8 @@ class FieldCases(Served):
         self.assertEqual(harness.git(self.repo, "log", "--diff-filter=D", "--format=%h", "main", "--", "*job.yaml"), "", "file: never missing")
 
 
-class DeletedWhileWeWereDown(Served):
-    """field-deleted-while-we-were-down, on PostgreSQL, a file and Git."""
+class OnPostgres(Served):
+    """With a real database."""
 
     @classmethod
     def setUpClass(cls):
@@ -417,7 +417,8 @@ class DeletedWhileWeWereDown(Served):
     def table(self, columns):
         return [tuple(line.split("\t")) for line in op.sql(f"select {columns} from deploys order by 1, 2") or []]
 
-    def test_rows_of_what_went_go(self):
+    def test_deleted_while_we_were_down(self):
+        """field-deleted-while-we-were-down: on PostgreSQL, a file and Git"""
         sink = m.postgres_sink("ops", op.dsn(), "deploys", cluster="berlin")
         self.begin(sink + profile("maps", "", "v1", "ConfigMap") + target("deploys", "maps", names=["web", "gone", "api"])
                    + target("removed-target", "maps", names=["orphan"]), maps=("web", "gone", "orphan"), operator=False)
@@ -461,6 +462,32 @@ class DeletedWhileWeWereDown(Served):
         self.assertEqual(self.table("cluster, payload->>'name', xmin, exported_at, payload"), after, "second-start")
         self.assertEqual(self.ask(changes), history, "second-start: the file")
         self.assertEqual(harness.git(self.repo, "rev-parse", "main"), tip, "second-start: the repository")
+
+    def test_characters_that_jsonb_cannot_hold(self):
+        """field-nul-and-lone-surrogates-in-jsonb: three, literal, reported (the log line), stable. No lone surrogate comes from a server."""
+        self.begin(m.postgres_sink("ops", op.dsn(), "odd") + profile("maps", "", "v1", "ConfigMap") + target("maps", "maps"), operator=False)
+        self.sandbox.patch("/apis/kollect.dev/v1alpha1/namespaces/ops/kollectinventories/all", spec={"databaseSinkRefs": ["pg"], "snapshotSinkRefs": None})
+        for name, data in (("nul", {"k\0ey": "a\0b", "literal": "C:\\u0000 is text"}), ("emoji", {"ok": "\U0001f600"}), ("fine", {"a": "b"})):
+            self.sandbox.call("POST", MAPS, {"metadata": {"name": name}, "data": data})
+        value = "coalesce(payload #>> '{attributes,data,literal}', payload #>> '{attributes,data,ok}', payload #>> '{attributes,data,a}')"
+        rows = f"select payload->>'name', {value}, payload #> '{{attributes,data}}' ->> U&'k\\FFFDey', xmin, exported_at from odd order by 1"
+
+        def told():
+            return [line for o in self.operators for line in o.text().splitlines() if '"level":"debug"' not in line and "U+0000" in line]
+
+        written = None
+        for start in ("first", "second"):
+            operator = self.run_operator()
+            op.until(f"the pass of the {start} start", lambda operator=operator: '"why":"first"' in operator.text())
+            now = op.sql(rows)
+            self.assertEqual([line.split("\t")[:3] for line in now],
+                             [["emoji", "\U0001f600", ""], ["fine", "b", ""], ["nul", "C:\\u0000 is text", "a\ufffdb"]], "three, literal")
+            self.assertEqual(now, written or now, "stable")
+            written = now
+            op.until("reported", told)
+            operator.kill()
+        self.assertEqual(len(told()), 1, "reported: one line")
+        self.assertIn("sea/nul, attribute data", told()[0], "reported")
 
 
 if __name__ == "__main__":
