@@ -141,6 +141,10 @@ std::string unknown_field_message(std::string_view kind, std::string_view path) 
 
 Verdict review(const Value& manifest, const std::vector<Value>& existing,
                const Settings& settings) {
+  return review(manifest, ManifestLookup(existing), settings);
+}
+
+Verdict review(const Value& manifest, const Lookup& lookup, const Settings& settings) {
   if (!manifest.is_object()) {
     return decode_error("",
                         fmt::format("a manifest must be an object, got {}", manifest.type_name()));
@@ -176,7 +180,6 @@ Verdict review(const Value& manifest, const std::vector<Value>& existing,
   } else {
     findings = std::move(references);
   }
-  const Lookup lookup(existing);
   judge_kind(verdict, findings, object, {lookup, settings});
   return verdict;
 }

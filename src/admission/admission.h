@@ -1,10 +1,11 @@
 // Judging manifests of our kinds: decode, schema, admission rules (spec: crds 2 and 4). `kollect
-// validate` uses it now, the webhook server later.
+// validate` and the webhooks of the operator use it.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "admission/lookup.h"
 #include "base/json/value.h"
 #include "base/result.h"
 
@@ -32,6 +33,7 @@ std::string_view to_string(Verdict::Stage stage);  ///< "accept", "decode", "sch
 struct Settings {
   bool tenant_mode = false;
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;  ///< any address may stand in an endpoint
   /// file:// endpoints are accepted (one-shot commands, L-62).
   bool allow_local_sinks = false;
   std::size_t max_export_bytes = 1572864;
@@ -45,5 +47,7 @@ std::string unknown_field_message(std::string_view kind, std::string_view path);
 /// passes the rules.
 Verdict review(const base::json::Value& manifest, const std::vector<base::json::Value>& existing,
                const Settings& settings);
+/// The same with objects looked up where they are needed only.
+Verdict review(const base::json::Value& manifest, const Lookup& lookup, const Settings& settings);
 
 }  // namespace kollect::admission

@@ -131,11 +131,19 @@ std::optional<std::string> scheme_of(std::string_view url) {
                                       : std::optional(base::to_lower(url.substr(0, at)));
 }
 
+std::optional<std::string> refuse_host(std::string_view host, const Settings& settings) {
+  if (settings.allow_loopback_sinks) return std::nullopt;
+  return base::AddressGuard(settings.allow_private_sinks).refuse_host(host);
+}
+
 }  // namespace
 
 std::optional<std::string> url_problem(std::string_view url, const Settings& settings) {
   url = base::trim(url);
   if (settings.allow_local_sinks && base::to_lower(url.substr(0, 5)) == "file:") {
+    return std::nullopt;
+  }
+  if (settings.allow_loopback_sinks && base::to_lower(url.substr(0, 5)) != "file:") {
     return std::nullopt;
   }
   return base::AddressGuard(settings.allow_private_sinks).refuse_url(url);
@@ -156,7 +164,7 @@ std::optional<std::string> git_endpoint_problem(std::string_view endpoint,
   if (const std::size_t sign = host.rfind('@'); sign != std::string_view::npos) {
     host.remove_prefix(sign + 1);
   }
-  return base::AddressGuard(settings.allow_private_sinks).refuse_host(host);
+  return refuse_host(host, settings);
 }
 
 std::optional<std::string> object_store_endpoint_problem(std::string_view endpoint,
@@ -179,8 +187,7 @@ std::optional<std::string> broker_problem(std::string_view broker, const Setting
   } else if (std::count(host.begin(), host.end(), ':') == 1) {
     host = host.substr(0, host.find(':'));
   }
-  return host.empty() ? std::nullopt
-                      : base::AddressGuard(settings.allow_private_sinks).refuse_host(host);
+  return host.empty() ? std::nullopt : refuse_host(host, settings);
 }
 
 }  // namespace kollect::admission

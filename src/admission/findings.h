@@ -1,4 +1,4 @@
-// Collected rule violations, and what the rules may look up. Internal to the room.
+// Collected rule violations. Internal to the room.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "admission/admission.h"
+#include "admission/lookup.h"
 #include "api/types.h"
 
 namespace kollect::admission {
@@ -32,6 +33,7 @@ class Findings {
   void too_many(std::string path, std::string message) {
     add(std::move(path), "TooMany", std::move(message));
   }
+  void internal(std::string message) { add("", "Internal", std::move(message)); }
   void plain(std::string message) { add("", "plain", std::move(message)); }
   void warn(std::string message) { warnings_.push_back(std::move(message)); }
 
@@ -47,20 +49,14 @@ class Findings {
   std::vector<std::string> warnings_;
 };
 
-/// Objects that rules look up. Manifests that cannot be decoded count as missing.
-class Lookup {
- public:
-  explicit Lookup(const std::vector<base::json::Value>& existing) : existing_(existing) {}
-
-  [[nodiscard]] std::optional<api::Profile> profile(std::string_view ns,
-                                                    std::string_view name) const;
-  /// The scope that governs a namespace: the first by name (spec: crds 4.13).
-  [[nodiscard]] std::optional<api::Scope> scope(std::string_view ns) const;
-  [[nodiscard]] std::optional<api::ClusterScope> cluster_scope() const;
-
- private:
-  const std::vector<base::json::Value>& existing_;
-};
+/// What a look-up gave. One that failed refuses the request: nobody passes a scope because it could
+/// not be read.
+template <class T>
+std::optional<T> found(Findings& findings, base::Result<std::optional<T>> looked_up) {
+  if (looked_up) return std::move(*looked_up);
+  findings.internal(looked_up.error().message);
+  return std::nullopt;
+}
 
 /// What every rule function gets.
 struct RuleContext {

@@ -1,4 +1,5 @@
-#include "admission/findings.h"
+#include "admission/lookup.h"
+
 #include "api/codec.h"
 
 namespace kollect::admission {
@@ -46,18 +47,19 @@ std::optional<T> decoded(const Value* object) {
 
 }  // namespace
 
-std::optional<api::Profile> Lookup::profile(std::string_view ns, std::string_view name) const {
+base::Result<std::optional<api::Profile>> ManifestLookup::profile(std::string_view ns,
+                                                                  std::string_view name) const {
   return decoded<api::Profile>(first_by_name(existing_, "KollectProfile", [&](const Value& object) {
     return namespace_of(object) == ns && metadata_text(object, "name") == name;
   }));
 }
 
-std::optional<api::Scope> Lookup::scope(std::string_view ns) const {
+base::Result<std::optional<api::Scope>> ManifestLookup::scope(std::string_view ns) const {
   return decoded<api::Scope>(first_by_name(
       existing_, "KollectScope", [&](const Value& object) { return namespace_of(object) == ns; }));
 }
 
-std::optional<api::ClusterScope> Lookup::cluster_scope() const {
+base::Result<std::optional<api::ClusterScope>> ManifestLookup::cluster_scope() const {
   return decoded<api::ClusterScope>(first_by_name(existing_, "KollectClusterScope",
                                                   [](const Value& /*object*/) { return true; }));
 }

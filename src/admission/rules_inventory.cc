@@ -185,7 +185,7 @@ void check_inventory(Findings& findings, const api::Inventory& inventory,
     return;
   }
   const std::string ns = inventory.metadata.ns.empty() ? "default" : inventory.metadata.ns;
-  if (const auto scope = context.lookup.scope(ns)) {
+  if (const auto scope = found(findings, context.lookup.scope(ns))) {
     check_floors(findings, spec.export_min_interval, lists_of(spec),
                  scope->spec.min_export_interval);
   }
@@ -200,11 +200,11 @@ void check_cluster_inventory(Findings& findings, const api::ClusterInventory& in
   }
   const std::string trimmed(base::trim(spec.sink_namespace));
   const std::string sink_namespace = trimmed.empty() ? "kollect-system" : trimmed;
-  if (const auto scope = context.lookup.scope(sink_namespace)) {
+  if (const auto scope = found(findings, context.lookup.scope(sink_namespace))) {
     check_floors(findings, spec.export_min_interval, lists_of(spec),
                  scope->spec.min_export_interval);
   }
-  const auto scope = context.lookup.cluster_scope();
+  const auto scope = found(findings, context.lookup.cluster_scope());
   if (!findings.clean() || !scope) {
     return;
   }

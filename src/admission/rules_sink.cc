@@ -118,7 +118,7 @@ void check_scope_floor(Findings& findings, const api::SinkCommon& spec,
     return;
   }
   const std::string ns = metadata.ns.empty() ? "default" : metadata.ns;
-  if (const auto scope = context.lookup.scope(ns)) {
+  if (const auto scope = found(findings, context.lookup.scope(ns))) {
     check_floor(findings, "spec.exportMinInterval", spec.export_min_interval,
                 scope->spec.min_export_interval);
   }

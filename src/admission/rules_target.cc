@@ -103,8 +103,8 @@ void check_target(Findings& findings, const api::Target& target, const RuleConte
     return;
   }
   const std::string ns = target.metadata.ns.empty() ? "default" : target.metadata.ns;
-  if (const auto scope = context.lookup.scope(ns)) {
-    const auto profile = context.lookup.profile(ns, spec.profile_ref);
+  if (const auto scope = found(findings, context.lookup.scope(ns))) {
+    const auto profile = found(findings, context.lookup.profile(ns, spec.profile_ref));
     deny(findings, kind_refusal(scope->spec, scope->metadata.name, spec, profile)) ||
         deny(findings,
              namespace_refusal(scope->spec, scope->metadata.name, spec.included_namespaces));
@@ -122,12 +122,13 @@ void check_cluster_target(Findings& findings, const api::ClusterTarget& target,
   if (!findings.clean()) {
     return;
   }
-  const auto scope = context.lookup.cluster_scope();
+  const auto scope = found(findings, context.lookup.cluster_scope());
   if (!scope) {
     return;
   }
   const std::string& name = scope->metadata.name;
-  const auto profile = context.lookup.profile(spec.profile_ref.ns, spec.profile_ref.name);
+  const auto profile =
+      found(findings, context.lookup.profile(spec.profile_ref.ns, spec.profile_ref.name));
   if (deny(findings, kind_refusal(scope->spec, name, spec, profile)) ||
       deny(findings, namespace_refusal(scope->spec, name, spec.included_namespaces))) {
     return;

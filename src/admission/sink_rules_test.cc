@@ -31,7 +31,7 @@ void apply(Findings& findings, const Value& object,
   auto decoded = api::decode<T>(object);
   ASSERT_TRUE(decoded.has_value()) << decoded.error().message;
   const std::vector<Value> nothing;
-  const Lookup lookup(nothing);
+  const ManifestLookup lookup(nothing);
   const Settings settings;
   rules(findings, *decoded, {lookup, settings});
 }

@@ -14,20 +14,38 @@ constexpr std::size_t kMaxSize = 64U << 20U;
 
 }  // namespace
 
-Result<> FileReloader::add(std::string what, std::vector<std::string> paths, Take take) {
-  auto group = std::make_unique<Group>(Group{.what = std::move(what),
-                                             .paths = std::move(paths),
-                                             .take = std::move(take),
-                                             .seen = {},
-                                             .waiting = {}});
-  for (const std::string& path : group->paths) {
+std::unique_ptr<FileReloader::Group> FileReloader::make_group(std::string what,
+                                                              std::vector<std::string> paths,
+                                                              Take take) {
+  return std::make_unique<Group>(Group{.what = std::move(what),
+                                       .paths = std::move(paths),
+                                       .take = std::move(take),
+                                       .seen = {},
+                                       .waiting = {}});
+}
+
+Result<> FileReloader::first_look(Group& group) {
+  for (const std::string& path : group.paths) {
     KL_ASSIGN(std::string content, read_file(path, kMaxSize));
-    group->seen.push_back(std::move(content));
+    group.seen.push_back(std::move(content));
   }
-  KL_TRY(group->take(group->seen));
+  return group.take(group.seen);
+}
+
+Result<> FileReloader::add(std::string what, std::vector<std::string> paths, Take take) {
+  auto group = make_group(std::move(what), std::move(paths), std::move(take));
+  KL_TRY(first_look(*group));
   const std::scoped_lock lock(mutex_);
   groups_.push_back(std::move(group));
   return {};
+}
+
+Result<> FileReloader::add_or_await(std::string what, std::vector<std::string> paths, Take take) {
+  auto group = make_group(std::move(what), std::move(paths), std::move(take));
+  auto taken = first_look(*group);
+  const std::scoped_lock lock(mutex_);
+  groups_.push_back(std::move(group));
+  return taken;
 }
 
 void FileReloader::look(Group& group) {

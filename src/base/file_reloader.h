@@ -31,6 +31,8 @@ class FileReloader {
 
   /// Reads the files and gives them to `take`. Error: a file cannot be read, or that of `take`.
   Result<> add(std::string what, std::vector<std::string> paths, Take take);
+  /// The same, but files that are of no use yet are waited for: the error only tells of them.
+  Result<> add_or_await(std::string what, std::vector<std::string> paths, Take take);
   /// Looks once. Failures are logged, once for each state of the files.
   void look();
   /// Looks from now on, on a thread of its own, until the end of its life.
@@ -44,6 +46,9 @@ class FileReloader {
     std::vector<std::string> seen;     ///< content, or why it could not be read
     std::vector<std::string> waiting;  ///< seen at the last look alone
   };
+  static std::unique_ptr<Group> make_group(std::string what, std::vector<std::string> paths,
+                                           Take take);
+  Result<> first_look(Group& group);
   void look(Group& group);
 
   const Clock& clock_;

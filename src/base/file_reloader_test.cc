@@ -55,6 +55,21 @@ TEST_F(FileReloaderTest, TakesWhatChanged) {
   EXPECT_THAT(taken_, ElementsAre("1+2", "1+3"));
 }
 
+TEST_F(FileReloaderTest, AwaitsWhatIsNotThereYet) {
+  FileReloader reloader(clock_, nullptr);
+  write("a", "1");
+  EXPECT_FALSE(reloader.add_or_await("pair", {file("a"), file("b")}, taker()));
+  reloader.look();
+  reloader.look();
+  EXPECT_THAT(taken_, ElementsAre());
+  write("b", "2");
+  reloader.look();
+  reloader.look();
+  EXPECT_THAT(taken_, ElementsAre("1+2"));
+  EXPECT_TRUE(reloader.add_or_await("again", {file("a")}, taker()));
+  EXPECT_THAT(taken_, ElementsAre("1+2", "1"));
+}
+
 TEST_F(FileReloaderTest, KeepsTheOldStateAndSaysSoOnce) {
   write("a", "1");
   MemoryStream stream;

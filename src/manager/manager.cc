@@ -7,6 +7,7 @@
 #include "collector/collector.h"
 #include "inventory/row_store.h"
 #include "kube/reflector.h"
+#include "manager/admission_lookup.h"
 #include "manager/cluster_target_controller.h"
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
@@ -26,16 +27,6 @@ constexpr base::Duration kStatusPace = std::chrono::seconds(1);
 /// Signals of a target are gathered this long before its status is looked at.
 constexpr base::Duration kSignalPace = std::chrono::milliseconds(20);
 constexpr std::size_t kListsAtOnce = 4;
-
-kube::Resource resource_of(const std::string& kind) {
-  const api::KindInfo* info = api::find_kind(kind);
-  return {.group = api::kGroup,
-          .version = api::kVersion,
-          .kind = kind,
-          .plural = info->plural,
-          .namespaced = info->namespaced,
-          .verbs = {"get", "list", "watch"}};
-}
 
 WorkQueue::Options queue_options(base::Duration rate_limit) {
   if (rate_limit <= base::Duration::zero()) return {};
@@ -158,6 +149,11 @@ struct Manager::Impl {
       writer,
       clock,
       target_options()};
+
+  AdmissionLookup lookup{{.profiles = profiles, .scopes = scopes, .cluster_scopes = cluster_scopes},
+                         client,
+                         clock,
+                         options.watch_namespaces};
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
@@ -337,6 +333,10 @@ void Manager::stop() {
   impl.collector.stop();
   if (!impl.fence.fallen()) impl.exporter.drain(impl.options.drain);
   impl.exporter.stop();
+}
+
+const admission::Lookup& Manager::lookup() const {
+  return impl_->lookup;
 }
 
 ManagerHealth Manager::health() const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "admission/lookup.h"
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/log.h"
@@ -68,6 +69,8 @@ class Manager {
   void lead();
   void stop();
   [[nodiscard]] ManagerHealth health() const;
+  /// What admission rules look up, from its caches. Lives as long as it.
+  [[nodiscard]] const admission::Lookup& lookup() const;
 
  private:
   struct Impl;

@@ -38,4 +38,14 @@ base::json::Value without_status(const base::json::Value& manifest) {
   return copy;
 }
 
+kube::Resource resource_of(const std::string& kind) {
+  const api::KindInfo* info = api::find_kind(kind);
+  return {.group = api::kGroup,
+          .version = api::kVersion,
+          .kind = kind,
+          .plural = info->plural,
+          .namespaced = info->namespaced,
+          .verbs = {"get", "list", "watch"}};
+}
+
 }  // namespace kollect::manager

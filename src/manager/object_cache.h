@@ -45,6 +45,9 @@ struct CacheEvent {
   [[nodiscard]] bool matters() const;
 };
 
+/// One of our kinds, for the client.
+kube::Resource resource_of(const std::string& kind);
+
 /// Without status and the parts of metadata that every write changes.
 base::json::Value without_status(const base::json::Value& manifest);
 

@@ -15,6 +15,7 @@
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
 #include "manager/probes.h"
+#include "manager/webhooks.h"
 
 namespace kollect::manager {
 namespace {
@@ -84,6 +85,7 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   const base::Clock& clock = *invocation.clock;
   kube::Client client(std::make_shared<http::Client>(), cluster, client_options(invocation), &log);
   Fence fence(clock);
+  const admission::Settings admission_settings = settings_of(flags.manager);
   Manager manager(client, clock, &log, redactor, std::move(flags.manager), fence);
   End end;
   std::unique_ptr<kube::Client> lease_client;
@@ -94,8 +96,19 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
     elector = std::make_unique<Elector>(*lease_client, clock, &log, elector_options(flags, cluster),
                                         fence);
   }
+  std::unique_ptr<Webhooks> webhooks;
+  if (flags.webhooks.enabled) {
+    auto served = Webhooks::start(flags.webhooks, admission_settings, client, manager.lookup(),
+                                  clock, &log, invocation.env);
+    if (!served) {
+      log.error(served.error().message);
+      return kFailed;
+    }
+    webhooks = std::move(*served);
+  }
   const auto state = [&]() -> ProbeState {
     return {.health = manager.health(),
+            .webhooks_wait = webhooks && !webhooks->serving(),
             .election = elector ? std::optional(elector->status()) : std::nullopt};
   };
   std::unique_ptr<http::Server> probes;
@@ -119,6 +132,7 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   end.wait(invocation.stop);
   if (const auto why = end.why_lost()) log.error("not the leader any more", {{"error", *why}});
   log.info("operator stops");
+  if (webhooks) webhooks->stop();
   manager.stop();
   if (elector && !end.why_lost()) elector->release(kReleaseLimit);
   if (probes) probes->stop(std::chrono::seconds(1));

@@ -65,6 +65,22 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   text("--context", flags.context, "Context of the kubeconfig; default: the current one");
   text("--health-probe-bind-address", flags.health_address,
        "Address of /healthz and /readyz; 0: none");
+  add_switch(app, "--validating-webhooks-enabled", flags.webhooks.enabled,
+             "Answer the API server's questions whether objects of ours may be written");
+  text("--webhook-bind-address", flags.webhooks.address, "Address of the webhooks");
+  text("--webhook-cert-path", flags.webhooks.cert_path,
+       "Folder with the certificate of the webhooks; default: "
+       "k8s-webhook-server/serving-certs in the temporary folder");
+  text("--webhook-cert-name", flags.webhooks.cert_name, "File of the certificate in that folder");
+  text("--webhook-cert-key", flags.webhooks.cert_key, "File of its key");
+  add_switch(app, "--webhook-self-signed", flags.webhooks.self_signed,
+             "Make and renew a certificate, and tell the API server to trust it");
+  text("--webhook-service", flags.webhooks.service,
+       "NAMESPACE/NAME of the Service that the API server calls; of --webhook-self-signed");
+  text("--webhook-secret", flags.webhooks.secret,
+       "Secret in that namespace that keeps the certificate for all replicas");
+  text("--webhook-configuration", flags.webhooks.configuration,
+       "ValidatingWebhookConfiguration whose caBundle is kept");
   text("--watch-namespaces", texts.watch_namespaces,
        "Namespaces of Kollect objects, comma separated; empty: all");
   text("--default-included-namespaces", texts.default_included,
@@ -163,6 +179,7 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   if (const auto fine = flags.election.check(); !fine) {
     return fine.error().with_prefix("--leader-elect-*");
   }
+  KL_TRY(check(flags.webhooks));
   KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));
   if (texts.log_format != "text" && texts.log_format != "json") {
     return base::configuration("--log-format takes text or json");

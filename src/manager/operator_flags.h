@@ -10,6 +10,7 @@
 #include "cli/invocation.h"
 #include "manager/leader/election.h"
 #include "manager/manager.h"
+#include "manager/webhooks.h"
 
 namespace kollect::manager {
 
@@ -24,6 +25,7 @@ struct OperatorFlags {
   std::string lease_name = "3274ac8a.kollect.dev";
   std::string lease_namespace;  ///< empty: the one of the service account or the context
   ManagerOptions manager;
+  WebhookOptions webhooks;
 };
 
 /// Reads the flags behind the command's name, then the environment. An exit code when the command

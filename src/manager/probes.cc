@@ -1,8 +1,8 @@
 #include "manager/probes.h"
 
-#include <charconv>
-
 #include <fmt/format.h>
+
+#include "http/listen_address.h"
 
 namespace kollect::manager {
 
@@ -31,6 +31,7 @@ http::Answer answer_probe(const std::string& path, bool verbose, const ProbeStat
   if (!health.caches_synced) {
     problems += "the kinds of kollect.dev are not read yet; are their CRDs installed?\n";
   }
+  if (state.webhooks_wait) problems += "the webhooks have no certificate yet\n";
   if (!problems.empty()) return http::Answer::text(503, "not ready: " + problems);
   if (!verbose) return http::Answer::text(200, "ok");
   return http::Answer::text(
@@ -41,17 +42,9 @@ http::Answer answer_probe(const std::string& path, bool verbose, const ProbeStat
 base::Result<std::unique_ptr<http::Server>> serve_probes(const std::string& address,
                                                          std::function<ProbeState()> state,
                                                          const base::Logger* log) {
-  const auto colon = address.rfind(':');
   http::ServerOptions options;
-  options.address = colon == std::string::npos ? "" : address.substr(0, colon);
-  const std::string port = colon == std::string::npos ? address : address.substr(colon + 1);
-  const auto [end, code] = std::from_chars(port.data(), port.data() + port.size(), options.port);
-  if (code != std::errc() || end != port.data() + port.size()) {
-    return base::configuration(
-        fmt::format("--health-probe-bind-address: \"{}\" is not HOST:PORT", address));
-  }
-  if (options.address.size() > 2 && options.address.front() == '[') {
-    options.address = options.address.substr(1, options.address.size() - 2);
+  if (const auto read = http::read_listen_address(address, options); !read) {
+    return read.error().with_prefix("--health-probe-bind-address");
   }
   options.workers = 1;
   options.max_body_bytes = 0;

@@ -15,8 +15,9 @@
 namespace kollect::manager {
 
 struct ProbeState {
-  ManagerHealth health;
-  std::optional<ElectorStatus> election;  ///< none: this process leads without asking
+  ManagerHealth health = {};
+  bool webhooks_wait = false;                  ///< for their certificate
+  std::optional<ElectorStatus> election = {};  ///< none: this process leads without asking
 };
 
 /// The answer to a probe: 200 "ok", 503 with the reasons, or 404. `path` as requested. A standby is

@@ -17,6 +17,9 @@ TEST(Probes, ReadyTellsTheTruth) {
   EXPECT_EQ(answer_probe("/readyz", false, state).status, 200);
   EXPECT_EQ(answer_probe("/readyz/readyz", false, state).status, 200);
   EXPECT_NE(answer_probe("/readyz", true, state).body.find("readyz ok"), std::string::npos);
+  state.webhooks_wait = true;
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 503);
+  state.webhooks_wait = false;
   health.stopping = true;
   EXPECT_EQ(answer_probe("/readyz", false, state).status, 503);
   EXPECT_EQ(answer_probe("/readyz/other", false, state).status, 404);

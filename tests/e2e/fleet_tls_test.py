@@ -24,10 +24,10 @@ class Authority:
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", f"/CN={name}",
                 "-keyout", self.key, "-out", self.certificate)
 
-    def issue(self, name):
-        """(certificate, key), good for 127.0.0.1 and localhost."""
+    def issue(self, name, names="IP:127.0.0.1,DNS:localhost"):
+        """(certificate, key)."""
         certificate, key, request, more = (self.folder / f"{name}.{end}" for end in ("pem", "key", "csr", "ext"))
-        more.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n", encoding="utf-8")
+        more.write_text(f"subjectAltName={names}\n", encoding="utf-8")
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", key, "-out", request)
         openssl("x509", "-req", "-in", request, "-CA", self.certificate, "-CAkey", self.key, "-days", "2", "-extfile", more, "-out", certificate)
         return certificate, key
