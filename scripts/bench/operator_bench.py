@@ -118,8 +118,8 @@ class Operator:
     def __init__(self, kollect, log, *flags):
         self.log = open(log, "a", encoding="utf-8")
         self.started = time.monotonic()
-        self.process = subprocess.Popen([kollect, "operator", "--kubeconfig", os.environ["KUBECONFIG"], "--allow-loopback-sinks", "--validating-webhooks-enabled=false",
-                                         "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen([kollect, "operator", "--kubeconfig", os.environ["KUBECONFIG"], "--allow-loopback-sinks",
+                                         "--health-probe-bind-address", "0", "--validating-webhooks-enabled=false", *flags], stdout=self.log, stderr=self.log)
 
     def cpu(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
