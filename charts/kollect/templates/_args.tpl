@@ -48,7 +48,7 @@
 {{- end }}
 {{- end }}
 {{- if not .Values.webhooks.enabled }}
-
+- --validating-webhooks-enabled=false
 {{- else if .Values.webhooks.selfSigned.enabled }}
 - --webhook-self-signed
 - --webhook-service={{ .Release.Namespace }}/{{ $name }}-webhook-service
