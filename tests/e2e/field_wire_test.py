@@ -32,8 +32,14 @@ def event(kind, name, version):
     return {"type": kind, "object": config_map(name, version)}
 
 
-def bookmark(version):
-    return {"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": version}}}
+def bookmark(version, **annotations):
+    return {"type": "BOOKMARK", "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": version, "annotations": annotations}}}
+
+
+def streamed(version, names, *events, end=True):
+    """A streamed list and what its watch brings."""
+    mark = bookmark(version, **{"k8s.io/initial-events-end": "true"})
+    return relay.frames(*(event("ADDED", name, "1") for name in names), mark, *events, end=end)
 
 
 class Steps:
@@ -74,8 +80,18 @@ class Wire(cases.Served):
                       ("LIST", relay.answer(GONE, 410)),
                       ("LIST", page("6000", ["a", "c"])),
                       ("WATCH 6000", relay.frames(end=False)))
-        self.begin(MAPS, "--watch-list=false", script=steps)
-        op.until("the watch at 6000", lambda: len(steps.asked) >= len(steps.steps))
+        self.expired(steps, "--watch-list=false")
+
+    def test_expired_revision_of_streamed_lists(self):
+        """field-watch-expired-revision: rows, bounded, visible"""
+        self.expired(Steps(("STREAM", streamed("1000", ["a", "b"], {"type": "ERROR", "object": GONE})),
+                           ("STREAM", streamed("5001", ["a", "c"])),
+                           ("WATCH 5001", relay.answer(GONE, 410)),
+                           ("STREAM", streamed("6000", ["a", "c"], end=False))))
+
+    def expired(self, steps, *flags):
+        self.begin(MAPS, *flags, script=steps)
+        op.until("the last step", lambda: len(steps.asked) >= len(steps.steps))
         op.until("rows", lambda: self.names() == ["a", "c"])
         op.until("rows: the repository", lambda: self.files_now() == ["a.yaml", "c.yaml"])
         op.until("visible", lambda: self.state("maps", "Ready") == "True/Collecting")
@@ -87,16 +103,16 @@ class Wire(cases.Served):
         asked = []
 
         def script(request):
-            if not self.expired.is_set() or request.method != "GET" or not request.path.endswith("/configmaps"):
+            if not self.forgotten.is_set() or request.method != "GET" or not request.path.endswith("/configmaps"):
                 return None
             asked.append(time.monotonic())
             return relay.answer(GONE, 410)
 
-        self.expired = threading.Event()
+        self.forgotten = threading.Event()
         self.begin(MAPS, maps=("a", "b"), script=script, operator=False)
         self.run_operator(program=harness.FAST)
         op.until("rows", lambda: self.names() == ["a", "b"] and self.state("maps", "Ready") == "True/Collecting")
-        self.expired.set()
+        self.forgotten.set()
         self.sandbox.call("POST", "/sandbox/restart")
         self.sandbox.call("DELETE", cases.MAPS + "/b")
         op.until("visible", lambda: self.state("maps", "Degraded") == "True/InformerRegistrationFailed")
@@ -105,7 +121,7 @@ class Wire(cases.Served):
         op.until("a minute of this", lambda: asked[-1] - asked[0] >= MINUTE)
         self.assertLess(sum(at - asked[0] < MINUTE for at in asked), 20, "backoff")
         self.assertEqual(self.names(), ["a", "b"], "nothing is taken away on the ground of lists that fail")
-        self.expired.clear()
+        self.forgotten.clear()
         op.until("rows", lambda: self.names() == ["a"])
         op.until("visible: well again", lambda: self.state("maps", "Ready") == "True/Collecting" and self.state("maps", "Degraded") == "")
 
@@ -173,6 +189,18 @@ class Wire(cases.Served):
     def test_a_server_that_ignores_the_limit(self):
         """field-pages-without-remaining-count: one-page"""
         self.pages((541, ""))
+
+    def test_why_a_kind_cannot_be_read(self):
+        """field-missing-kind-does-not-stop-others: not served, forbidden and unreachable are told apart. On the fast clock."""
+        self.begin(MAPS + "".join(profile(name, group, "v1", kind) + target(name, name) for name, group, kind in (
+            ("absent", "image.toolkit.fluxcd.io", "ImagePolicy"), ("denied", "", "Service"), ("dead", "", "Pod"))), maps=("a",), operator=False)
+        denied = {"id": "denied", "do": "error", "code": 403, "verbs": ["list", "watch"], "resources": ["services"]}
+        self.faults(denied, {"id": "dead", "do": "cut", "verbs": ["list", "watch"], "resources": ["pods"]})
+        self.run_operator(program=harness.FAST)
+        for name, why in (("absent", "is not served"), ("denied", "403"), ("dead", "no complete list of pods within 30s")):
+            op.until(f"{name} is told", lambda name=name: self.state(name, "Degraded") == "True/InformerRegistrationFailed")
+            self.assertIn(why, self.target_conditions(name)["Degraded"][1])
+        op.until("exported", lambda: self.names() == ["a"])
 
     def test_missing_kinds_are_not_told_again_and_again(self):
         """field-missing-kind-does-not-stop-others: log. Ten minutes on the fast clock."""
