@@ -132,9 +132,10 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   end.wait(invocation.stop);
   if (const auto why = end.why_lost()) log.error("not the leader any more", {{"error", *why}});
   log.info("operator stops");
-  if (webhooks) webhooks->stop();
   manager.stop();
   if (elector && !end.why_lost()) elector->release(kReleaseLimit);
+  // Late: what goes on until the end may be asked about, our own finalizers among it.
+  if (webhooks) webhooks->stop();
   if (probes) probes->stop(std::chrono::seconds(1));
   return end.why_lost() ? kFailed : 0;
 }
