@@ -33,6 +33,10 @@ base::Result<ClusterTargetController::ProfilePtr> ClusterTargetController::profi
         fmt::format("profile {}/{}: the operator does not read that namespace", ns, name),
         "ProfileForbidden");
   }
+  if (const auto error = caches_.profiles.lookup_error()) {
+    return base::denied(fmt::format("profile {}/{} cannot be read: {}", ns, name, error->message),
+                        "ProfileForbidden");
+  }
   ProfilePtr profile = caches_.profiles.get({.ns = ns, .name = name});
   if (!profile || profile->problem) {
     return base::not_found(fmt::format("there is no profile {} in namespace {}", name, ns),
@@ -44,7 +48,7 @@ base::Result<ClusterTargetController::ProfilePtr> ClusterTargetController::profi
 std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, StatusDraft& draft,
                                                             TargetFacts& facts) {
   const api::ClusterTargetSpec& spec = target->object.spec;
-  if (target->problem) return target->problem;
+  if (target->problem) return unreadable(*target->problem);
   if (spec.suspend.value_or(false)) {
     return base::configuration("spec.suspend is set; nothing is collected and its rows are removed",
                                "Suspended");
@@ -70,10 +74,10 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
                                  .watch_namespaces = options_.watch_namespaces,
                                  .allowed = {},
                                  .denied = {}};
-  const auto scopes = caches_.scopes.all();
-  if (!scopes.empty()) {
-    limits.allowed = scopes.front()->object.spec.allowed_namespaces;
-    limits.denied = scopes.front()->object.spec.denied_namespaces;
+  KL_ASSIGN(const auto scope, enforced_scope(caches_.scopes, ""));
+  if (scope) {
+    limits.allowed = scope->object.spec.allowed_namespaces;
+    limits.denied = scope->object.spec.denied_namespaces;
   }
   const bool no_namespaces = cluster_scoped_only(collector_, selection.kinds()).value_or(false);
   const select::NamespaceResult namespaces =
@@ -82,14 +86,13 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
   draft.set_field("matchedNamespaces", strings(namespaces.matched));
   draft.set_field("effectiveNamespaces", strings(namespaces.effective));
   draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
-  if (!scopes.empty()) {
-    const api::ClusterScopeSpec& scope = scopes.front()->object.spec;
-    const ScopeRules rules{.name = scopes.front()->meta().name, .spec = &scope};
-    if (auto denied = place_denied(rules.name, scope, "profile " + facts.profile,
-                                   spec.profile_ref.ns, "ScopeNamespaceDenied")) {
+  if (scope) {
+    if (auto denied =
+            place_denied(scope->meta().name, scope->object.spec, "profile " + facts.profile,
+                         spec.profile_ref.ns, "ScopeNamespaceDenied")) {
       return denied;
     }
-    if (auto denied = rules.kinds_denied(selection.kinds())) return denied;
+    if (auto denied = rules_of(*scope).kinds_denied(selection.kinds())) return denied;
   }
   facts.namespaces = namespaces.effective.size();
   collector_.register_target({.target = owner_of(target->key()),
@@ -123,7 +126,7 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
 base::Result<std::optional<base::Duration>> ClusterTargetController::live(
     const base::Context& context, const Ptr& target, const Subject& subject) {
   // A profile or scope that the caches do not have yet is not one that does not exist.
-  if (!caches_.profiles.synced() || !caches_.scopes.synced()) {
+  if (caches_.profiles.waiting() || caches_.scopes.waiting()) {
     return std::optional<base::Duration>(kLookAgain);
   }
   StatusDraft draft(target->manifest, clock_.now());

@@ -1,16 +1,14 @@
 // KollectInventory (spec: runtime 7.3 and 10).
 #pragma once
 
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/context.h"
-#include "base/log.h"
 #include "base/result.h"
 #include "exporter/exporter.h"
+#include "manager/inventory_sinks.h"
 #include "manager/object_cache.h"
 #include "manager/sink_registry.h"
 #include "manager/status_draft.h"
@@ -37,15 +35,13 @@ class InventoryController {
  public:
   InventoryController(TenantCaches caches, SinkRegistry& sinks, exporter::Exporter& exporter,
                       const TargetBoard& board, Writer& writer, const base::Clock& clock,
-                      const base::Logger* log, InventoryOptions options = {})
+                      InventoryOptions options = {})
       : caches_(caches),
-        sinks_(sinks),
         exporter_(exporter),
         board_(board),
         writer_(writer),
         clock_(clock),
-        log_(log),
-        options_(options) {}
+        sinks_(sinks, exporter, writer, options.max_export_bytes) {}
 
   /// One pass; the time until the next look, when there is one.
   base::Result<std::optional<base::Duration>> reconcile(const base::Context& context,
@@ -53,12 +49,6 @@ class InventoryController {
 
  private:
   using Ptr = ObjectCache<api::Inventory>::Ptr;
-  /// A sink reference and what it resolved to.
-  struct Ref {
-    SinkName name;
-    const api::SinkReference* reference = nullptr;
-    base::Result<ResolvedSink> sink = base::not_found("");
-  };
   /// What targets mean for the exports of a namespace.
   struct Readiness {
     bool complete = true;
@@ -68,31 +58,19 @@ class InventoryController {
   };
   struct Pass;
 
-  std::vector<Ref> resolve(const base::Context& context, const Ptr& inventory);
   [[nodiscard]] Readiness readiness(const std::string& ns) const;
-  exporter::InventoryPlan plan_of(const Ptr& inventory, const std::vector<Ref>& refs,
-                                  const Readiness& readiness, base::Duration floor) const;
+  [[nodiscard]] exporter::InventoryPlan plan_of(const Ptr& inventory,
+                                                const Readiness& readiness) const;
   base::Result<std::optional<base::Duration>> live(const base::Context& context,
                                                    const Ptr& inventory, const Subject& subject);
   void describe(const base::Context& context, Pass& pass);
-  void describe_sinks(Pass& pass);
-  base::Result<> clean_dropped(const base::Context& context, const Pass& pass);
-  base::Result<> clean_binding(const base::Context& context, const Ptr& inventory,
-                               const Subject& subject, const SinkName& name);
-  base::Result<std::optional<base::Duration>> clean_up(const base::Context& context,
-                                                       const Ptr& inventory,
-                                                       const Subject& subject);
 
   TenantCaches caches_;
-  SinkRegistry& sinks_;
   exporter::Exporter& exporter_;
   const TargetBoard& board_;
   Writer& writer_;
   const base::Clock& clock_;
-  const base::Logger* log_;
-  InventoryOptions options_;
-  std::mutex mutex_;
-  std::map<Key, std::map<std::string, std::uint64_t>> seen_exports_;  ///< by binding
+  InventorySinks sinks_;
 };
 
 }  // namespace kollect::manager

@@ -133,14 +133,19 @@ struct Manager::Impl {
                      secrets,
                      clock,
                      options.sinks,
+                     options.watch_namespaces,
                      fence};
   TargetBoard board;
   Writer writer{client, log, fence};
   TenantCaches caches{
       .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
-  InventoryController inventory_controller{
-      caches, sinks, exporter, board,
-      writer, clock, log,      {.max_export_bytes = options.max_export_bytes}};
+  InventoryController inventory_controller{caches,
+                                           sinks,
+                                           exporter,
+                                           board,
+                                           writer,
+                                           clock,
+                                           {.max_export_bytes = options.max_export_bytes}};
   TargetController target_controller{caches, targets, sinks, collector,       board,
                                      writer, clock,   log,   target_options()};
   ClusterTargetController cluster_target_controller{
@@ -157,6 +162,8 @@ struct Manager::Impl {
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
+  /// What caches have to be told of their reflectors; true when it is news.
+  std::vector<std::function<bool(const kube::ReflectorStatus&)>> tellers;
   std::mutex work_mutex;  ///< of the start and the end of workers
   std::vector<std::unique_ptr<Workers>> workers;
   std::atomic<bool> stopping = false;
@@ -171,6 +178,7 @@ void Manager::Impl::wire() {
     queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
   });
   collector.on_namespaces_changed([this] { wake_all_targets(); });
+  collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
   exporter.on_outcome([this](const sinks::InventoryId& id) {
     inventory_queue.add_after({.ns = id.ns, .name = id.name}, kStatusPace);
@@ -238,6 +246,8 @@ void Manager::Impl::watch_in(const std::string& kind, ObjectCache<T>& cache,
       kube::WatchQuery{
           .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
       cache.feed(ns), gate, clock, log, kube::ReflectorOptions{.silence = options.watch_silence}));
+  tellers.emplace_back(
+      [&cache](const kube::ReflectorStatus& status) { return cache.tell(status.error); });
 }
 
 bool Manager::Impl::synced() const {
@@ -271,27 +281,31 @@ void Manager::start() {
     impl.watch_in("KollectClusterTarget", impl.cluster_targets, "");
   }
   impl.collector.start();
-  for (auto& reflector : impl.reflectors) {
-    reflector->start([this, told = std::make_shared<bool>(false),
-                      was = std::make_shared<bool>(false)](const kube::ReflectorStatus& status) {
-      // What passes by itself is no news; what needs somebody's hand is.
-      if (status.error && status.error->kind != base::ErrorKind::kRetryable && !*told &&
-          impl_->log != nullptr) {
-        *told = true;
-        impl_->log->warn("a kind of kollect.dev cannot be watched",
-                         {{"error", status.error->message},
-                          {"hint", "kollect crds | kubectl apply --server-side -f -"}});
-      }
-      // What was judged without this kind is judged again.
-      if (status.synced && !*was) {
-        *was = true;
-        *told = false;
-        impl_->wake_all_targets();
-        for (const auto& inventory : impl_->inventories.all()) {
-          impl_->inventory_queue.add(inventory->key());
-        }
-      }
-    });
+  for (std::size_t i = 0; i < impl.reflectors.size(); ++i) {
+    impl.reflectors[i]->start(
+        [this, tell = impl.tellers[i], told = std::make_shared<bool>(false),
+         was = std::make_shared<bool>(false)](const kube::ReflectorStatus& status) {
+          // What passes by itself is no news; what needs somebody's hand is.
+          if (status.error && status.error->kind != base::ErrorKind::kRetryable && !*told &&
+              impl_->log != nullptr) {
+            *told = true;
+            impl_->log->warn("a kind of kollect.dev cannot be watched",
+                             {{"error", status.error->message},
+                              {"hint", "kollect crds | kubectl apply --server-side -f -"}});
+          }
+          // What was judged without this kind, or waits for it, is judged again.
+          const bool fresh = status.synced && !*was;
+          if (fresh) {
+            *was = true;
+            *told = false;
+          }
+          if (tell(status) || fresh) {
+            impl_->wake_all_targets();
+            for (const auto& inventory : impl_->inventories.all()) {
+              impl_->inventory_queue.add(inventory->key());
+            }
+          }
+        });
   }
   impl.workers.push_back(std::make_unique<Workers>(
       "kollecttarget", impl.target_queue, impl.options.target_workers,

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -92,7 +93,26 @@ class ObjectCache {
   /// The first lists of all feeds are complete.
   [[nodiscard]] bool synced() const {
     const std::scoped_lock lock(mutex_);
-    return !feeds_.empty() && synced_feeds_ == feeds_.size();
+    return all_synced();
+  }
+  /// Why the first lists are not complete, where waiting does not mend it (no right, kind not
+  /// served). What is not known then is unknown, not absent.
+  [[nodiscard]] std::optional<base::Error> lookup_error() const {
+    const std::scoped_lock lock(mutex_);
+    return all_synced() ? std::nullopt : lookup_error_;
+  }
+  /// Neither synced nor known to fail.
+  [[nodiscard]] bool waiting() const {
+    const std::scoped_lock lock(mutex_);
+    return !all_synced() && !lookup_error_;
+  }
+  /// What the reflector of a feed says. True: that is news for lookup_error().
+  bool tell(const std::optional<base::Error>& error) {
+    if (!error || error->kind == base::ErrorKind::kRetryable) return false;
+    const std::scoped_lock lock(mutex_);
+    if (lookup_error_ || all_synced()) return false;
+    lookup_error_ = error;
+    return true;
   }
   /// An answer of our own write, so that the next pass sees it before the watch brings it. Only a
   /// known object is replaced, and only by a newer one: the watch may have brought somebody's
@@ -107,6 +127,9 @@ class ObjectCache {
   }
 
  private:
+  [[nodiscard]] bool all_synced() const {
+    return !feeds_.empty() && synced_feeds_ == feeds_.size();
+  }
   static std::string_view text_at(base::json::View object, std::string_view member) {
     const auto metadata = object.find("metadata");
     return metadata ? metadata->text(member) : std::string_view();
@@ -177,6 +200,7 @@ class ObjectCache {
   std::map<Key, Ptr> objects_;
   std::vector<std::unique_ptr<Feed>> feeds_;
   std::size_t synced_feeds_ = 0;
+  std::optional<base::Error> lookup_error_;
 };
 
 template <class T>

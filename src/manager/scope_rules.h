@@ -7,6 +7,7 @@
 
 #include "api/types.h"
 #include "base/result.h"
+#include "manager/object_cache.h"
 
 namespace kollect::manager {
 
@@ -27,6 +28,30 @@ struct ScopeRules {
   [[nodiscard]] std::optional<base::Error> sink_denied(const std::string& family,
                                                        const std::string& sink) const;
 };
+
+/// The scope that counts in a namespace ("": of the cluster), the first by name; null: there is
+/// none. Error ScopeLookupFailed: scopes cannot be listed, or that one cannot be read. It is never
+/// taken for none (L-17).
+template <class T>
+base::Result<typename ObjectCache<T>::Ptr> enforced_scope(const ObjectCache<T>& scopes,
+                                                          const std::string& ns) {
+  base::Error failed;
+  if (const auto error = scopes.lookup_error()) {
+    failed = error->with_prefix("scopes cannot be listed");
+  } else {
+    const auto found = scopes.in_namespace(ns);
+    if (found.empty()) return nullptr;
+    if (!found.front()->problem) return found.front();
+    failed = found.front()->problem->with_prefix("scope " + found.front()->meta().name);
+  }
+  failed.reason = "ScopeLookupFailed";
+  return failed;
+}
+
+template <class T>
+ScopeRules rules_of(const Cached<T>& scope) {
+  return {.name = scope.meta().name, .spec = &scope.object.spec};
+}
 
 /// Outside allowedStaticRefNamespaces; `what` is in front of the message ("profile a/b").
 std::optional<base::Error> place_denied(const std::string& scope_name,

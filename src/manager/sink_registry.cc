@@ -1,5 +1,7 @@
 #include "manager/sink_registry.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/hash.h"
@@ -60,6 +62,15 @@ std::optional<std::string> known_broken(const base::json::Value& manifest) {
   return std::nullopt;
 }
 
+/// Why a sink that is not known may be there all the same.
+base::Error not_read(const SinkName& name, const std::optional<base::Error>& why) {
+  if (!why) return base::retryable("sinks are not read yet", "SinkLookupFailed");
+  const bool forbidden = why->kind == base::ErrorKind::kDenied;
+  return {.kind = why->kind,
+          .reason = forbidden ? "SinkForbidden" : "SinkLookupFailed",
+          .message = fmt::format("sink {} cannot be read: {}", name.text(), why->message)};
+}
+
 base::Result<std::string> ca_in(const SecretState& secret, const std::string& name) {
   for (const char* key : {"tls.crt", "ca.crt", "ca.pem"}) {
     if (const auto it = secret.data.find(key); it != secret.data.end()) return it->second.reveal();
@@ -76,6 +87,7 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
                                                     const SinkName& name,
                                                     const ObjectCache<T>& cache) {
   const auto sink = cache.get({name.ns, name.name});
+  if (!sink && !cache.synced()) return not_read(name, cache.lookup_error());
   if (!sink || sink->deleting()) {
     return base::not_found(fmt::format("there is no sink {}", name.text()), "SinkNotFound");
   }
@@ -126,9 +138,33 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
 
 base::Result<ResolvedSink> SinkRegistry::resolve(const base::Context& context,
                                                  const SinkName& name) {
-  if (name.family == "snapshot") return resolve_in(context, name, caches_.snapshot);
-  if (name.family == "database") return resolve_in(context, name, caches_.database);
-  return resolve_in(context, name, caches_.event);
+  if (!watch_namespaces_.empty() &&
+      std::ranges::find(watch_namespaces_, name.ns) == watch_namespaces_.end()) {
+    return base::denied(
+        fmt::format("sink {}: the operator does not read that namespace", name.text()),
+        "SinkForbidden");
+  }
+  auto resolved = name.family == "snapshot"   ? resolve_in(context, name, caches_.snapshot)
+                  : name.family == "database" ? resolve_in(context, name, caches_.database)
+                                              : resolve_in(context, name, caches_.event);
+  if (resolved || !resolved.error().reason.empty()) return resolved;
+  base::Error error = resolved.error();
+  error.reason = "SinkLookupFailed";
+  return error;
+}
+
+bool SinkRegistry::waiting(std::string_view family) const {
+  const auto asked = [&](std::string_view one) { return family.empty() || family == one; };
+  return (asked("snapshot") && caches_.snapshot.waiting()) ||
+         (asked("database") && caches_.database.waiting()) ||
+         (asked("event") && caches_.event.waiting());
+}
+
+std::optional<base::Error> SinkRegistry::unavailable() const {
+  if (caches_.snapshot.synced() || caches_.database.synced() || caches_.event.synced()) {
+    return std::nullopt;
+  }
+  return caches_.database.lookup_error();
 }
 
 base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(

@@ -34,6 +34,7 @@ struct SinkName {
   std::string name;
   [[nodiscard]] std::string binding() const { return family + "/" + name; }
   [[nodiscard]] std::string text() const { return family + "/" + ns + "/" + name; }
+  bool operator==(const SinkName&) const = default;
 };
 
 struct ResolvedSink {
@@ -48,17 +49,26 @@ struct ResolvedSink {
 /// sink and secrets are the same. All of them are behind the fence. Thread-safe.
 class SinkRegistry {
  public:
+  /// `watch_namespaces`: those that are read; empty: all.
   SinkRegistry(SinkCaches caches, SecretReader& secrets, const base::Clock& clock,
-               sinks::SinkOptions options, const Fence& fence)
+               sinks::SinkOptions options, std::vector<std::string> watch_namespaces,
+               const Fence& fence)
       : caches_(caches),
         secrets_(secrets),
         clock_(clock),
         options_(std::move(options)),
+        watch_namespaces_(std::move(watch_namespaces)),
         fence_(fence) {}
 
-  /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkUnreachable (a
-  /// probe found it broken), SecretResolveFailed.
+  /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkForbidden (the
+  /// operator may not read it), SinkLookupFailed, SinkUnreachable (a probe found it broken),
+  /// SecretResolveFailed.
   base::Result<ResolvedSink> resolve(const base::Context& context, const SinkName& name);
+  /// The first list of these sinks is on its way still: what is not known may well be there.
+  /// `family`: "": of any.
+  [[nodiscard]] bool waiting(std::string_view family = "") const;
+  /// No kind of sink can be read: nothing can be exported.
+  [[nodiscard]] std::optional<base::Error> unavailable() const;
   /// Closes backends of sinks that are gone or unused for two days.
   void tidy();
 
@@ -80,6 +90,7 @@ class SinkRegistry {
   SecretReader& secrets_;
   const base::Clock& clock_;
   sinks::SinkOptions options_;
+  std::vector<std::string> watch_namespaces_;
   const Fence& fence_;
   std::mutex mutex_;
   std::map<std::string, Backend> backends_;

@@ -27,32 +27,36 @@ inventory::Owner owner_of(const Key& key) {
 
 }  // namespace
 
-select::NamespaceLimits TargetController::limits(const std::string& ns) const {
+select::NamespaceLimits TargetController::limits(const ScopePtr& scope) const {
   select::NamespaceLimits result{.default_included = options_.default_included,
                                  .default_excluded = options_.default_excluded,
                                  .watch_namespaces = options_.watch_namespaces,
                                  .allowed = {},
                                  .denied = {}};
-  const auto scopes = caches_.scopes.in_namespace(ns);
-  if (!scopes.empty()) {
-    result.allowed = scopes.front()->object.spec.allowed_namespaces;
-    result.denied = scopes.front()->object.spec.denied_namespaces;
+  if (scope) {
+    result.allowed = scope->object.spec.allowed_namespaces;
+    result.denied = scope->object.spec.denied_namespaces;
   }
   return result;
 }
 
 std::optional<base::Error> TargetController::check_scope(
-    const Ptr& target, const select::Selection& selection,
-    const select::NamespaceResult& namespaces) const {
-  const std::string& ns = target->meta().ns;
-  const auto scopes = caches_.scopes.in_namespace(ns);
-  if (scopes.empty()) return std::nullopt;
-  const ScopeRules rules{.name = scopes.front()->meta().name, .spec = &scopes.front()->object.spec};
-  if (auto denied = rules.kinds_denied(selection.kinds())) return denied;
-  const std::vector<std::string> own = {ns};
-  return rules.namespaces_denied(!namespaces.matched.empty()     ? namespaces.matched
-                                 : !namespaces.effective.empty() ? namespaces.effective
-                                                                 : own);
+    const Ptr& target, const ScopePtr& scope, const select::Selection& selection,
+    const select::NamespaceResult* namespaces) const {
+  std::optional<ScopeRules> rules;
+  if (scope) rules = rules_of(*scope);
+  if (rules) {
+    if (auto denied = rules->kinds_denied(selection.kinds())) return denied;
+  }
+  if (options_.tenant_mode || (rules && !rules->spec->allowed_namespaces.empty())) {
+    auto denied = cluster_kinds_denied(collector_, selection.kinds(), rules ? &*rules : nullptr);
+    if (denied) return denied;
+  }
+  if (!rules || namespaces == nullptr) return std::nullopt;
+  const std::vector<std::string> own = {target->meta().ns};
+  return rules->namespaces_denied(!namespaces->matched.empty()     ? namespaces->matched
+                                  : !namespaces->effective.empty() ? namespaces->effective
+                                                                   : own);
 }
 
 std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDraft& draft,
@@ -60,7 +64,7 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
   const api::TargetSpec& spec = target->object.spec;
   const std::string& ns = target->meta().ns;
   phase = TargetPhase::kGone;
-  if (target->problem) return target->problem;
+  if (target->problem) return unreadable(*target->problem);
   if (spec.suspend.value_or(false)) {
     return base::configuration("spec.suspend is set; nothing is collected and its rows are removed",
                                "Suspended");
@@ -84,6 +88,7 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
       .label_selector = spec.label_selector ? &*spec.label_selector : nullptr,
       .names = &spec.names,
       .opt_in = spec.watch_mode == "OptIn"};
+  KL_ASSIGN(const ScopePtr scope, enforced_scope(caches_.scopes, ns));
   KL_ASSIGN(auto selection, compile_selection(filter, profile->object.spec.target_gvk));
   KL_ASSIGN(auto program, compile_program(*profile, spec.resource_rules, options_.extract));
   const collector::KnownNamespaces known = collector_.namespaces();
@@ -96,12 +101,19 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
   if (!known.known) {
     KL_ASSIGN(named, named_namespaces(selection, ns, *known.error));
   }
+  const bool no_namespaces = cluster_scoped_only(collector_, selection.kinds()).value_or(false);
   const select::NamespaceResult namespaces =
-      selection.namespaces(known.known ? *known.all : named, limits(ns));
+      no_namespaces ? select::NamespaceResult()
+                    : selection.namespaces(known.known ? *known.all : named, limits(scope));
   draft.set_field("matchedNamespaces", strings(namespaces.matched));
   draft.set_field("effectiveNamespaces", strings(namespaces.effective));
   draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
-  if (auto denied = check_scope(target, selection, namespaces)) return denied;
+  if (auto denied = check_scope(target, scope, selection, no_namespaces ? nullptr : &namespaces)) {
+    if (denied->reason != "discovery-pending") return denied;
+    phase = TargetPhase::kUnknown;
+    facts.waiting = denied->message;
+    return std::nullopt;
+  }
   collector_.register_target({.target = owner_of(target->key()),
                               .selection = std::move(selection),
                               .program = std::move(program),
@@ -180,7 +192,7 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
                                                                    const Subject& subject) {
   // A profile or scope that the caches do not have yet is not one that does not exist: judging now
   // would let an inventory export without this target's rows.
-  if (!caches_.profiles.synced() || !caches_.scopes.synced() || !caches_.inventories.synced()) {
+  if (!caches_.profiles.synced() || caches_.scopes.waiting() || !caches_.inventories.synced()) {
     set_phase(target->key(), TargetPhase::kUnknown);
     return std::optional<base::Duration>(kLookAgain);
   }
@@ -193,8 +205,10 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   } else {
     read_signals(target, draft, facts, phase);
   }
-  if (!facts.blocked) check_sinks(context, target->meta().ns, facts);
   set_phase(target->key(), phase);
+  // Exports need not wait for what the status says of sinks.
+  if (sinks_.waiting()) return std::optional<base::Duration>(kLookAgain);
+  if (!facts.blocked) check_sinks(context, target->meta().ns, facts);
   tell(context, writer_, subject, set_target_conditions(draft, facts));
   KL_TRY(write_status(context, writer_, targets_, subject, draft));
   return std::optional<base::Duration>(

@@ -57,18 +57,21 @@ class TargetController {
  private:
   using Ptr = ObjectCache<api::Target>::Ptr;
   using ProfilePtr = ObjectCache<api::Profile>::Ptr;
+  using ScopePtr = ObjectCache<api::Scope>::Ptr;
 
   base::Result<std::optional<base::Duration>> live(const base::Context& context, const Ptr& target,
                                                    const Subject& subject);
   /// Registers with the collector, or says why not; fills the filter fields of the status.
   std::optional<base::Error> collect(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
                                      TargetPhase& phase);
-  std::optional<base::Error> check_scope(const Ptr& target, const select::Selection& selection,
-                                         const select::NamespaceResult& namespaces) const;
+  /// `namespaces`: null for kinds that have none.
+  std::optional<base::Error> check_scope(const Ptr& target, const ScopePtr& scope,
+                                         const select::Selection& selection,
+                                         const select::NamespaceResult* namespaces) const;
   void check_sinks(const base::Context& context, const std::string& ns, TargetFacts& facts);
   void read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts, TargetPhase& phase);
   void set_phase(const Key& key, TargetPhase phase);
-  [[nodiscard]] select::NamespaceLimits limits(const std::string& ns) const;
+  [[nodiscard]] select::NamespaceLimits limits(const ScopePtr& scope) const;
 
   TenantCaches caches_;
   ObjectCache<api::Target>& targets_;

@@ -11,6 +11,11 @@ namespace {
 constexpr const char* kFailed = "InformerRegistrationFailed";
 }
 
+base::Error unreadable(base::Error problem) {
+  problem.reason = kFailed;
+  return problem;
+}
+
 Value strings(const std::vector<std::string>& list) {
   if (list.empty()) return {};
   Array array;
@@ -79,6 +84,25 @@ std::optional<bool> cluster_scoped_only(const collector::Collector& collector,
     if (found->resource.namespaced) return false;
   }
   return !kinds.empty();
+}
+
+std::optional<base::Error> cluster_kinds_denied(const collector::Collector& collector,
+                                                const std::vector<api::GroupVersionKind>& kinds,
+                                                const ScopeRules* rules) {
+  for (const api::GroupVersionKind& kind : kinds) {
+    if (rules != nullptr && rules->names_kind(kind)) continue;
+    const auto found = collector.find_kind(kind);
+    if (!found) {
+      if (found.error().reason == "discovery-pending") return found.error();
+      return unreadable(found.error());
+    }
+    if (found->resource.namespaced) continue;
+    return base::configuration(
+        fmt::format("the kind {} has no namespaces, so {} has to name it in allowedGVKs",
+                    kind_text(kind), rules != nullptr ? "scope " + rules->name : "a scope"),
+        "ScopeGVKDenied");
+  }
+  return std::nullopt;
 }
 
 TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts) {

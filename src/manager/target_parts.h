@@ -12,6 +12,7 @@
 #include "collector/collector.h"
 #include "extract/program.h"
 #include "manager/object_cache.h"
+#include "manager/scope_rules.h"
 #include "manager/target_board.h"
 #include "manager/target_conditions.h"
 #include "select/selection.h"
@@ -20,6 +21,9 @@ namespace kollect::manager {
 
 /// Until the next look while the first list is on its way; signals come sooner.
 inline constexpr base::Duration kLookAgain = std::chrono::seconds(10);
+
+/// A target that does not decode, with reason InformerRegistrationFailed.
+base::Error unreadable(base::Error problem);
 
 /// A list for a status field; none for an empty one.
 base::json::Value strings(const std::vector<std::string>& list);
@@ -43,6 +47,14 @@ base::Result<select::Namespaces> named_namespaces(const select::Selection& selec
 /// True: all kinds are cluster-scoped; false: none or some; nothing: discovery has not told yet.
 std::optional<bool> cluster_scoped_only(const collector::Collector& collector,
                                         const std::vector<api::GroupVersionKind>& kinds);
+
+/// Kinds without namespaces are in no list of namespaces: where such lists bound a target, it may
+/// collect them only if `rules` (null: no scope) names them (L-16). ScopeGVKDenied, or
+/// InformerRegistrationFailed for a kind of which nobody knows; "discovery-pending": it is not
+/// known yet.
+std::optional<base::Error> cluster_kinds_denied(const collector::Collector& collector,
+                                                const std::vector<api::GroupVersionKind>& kinds,
+                                                const ScopeRules* rules);
 
 /// What the collector says of a registered target, and how that counts for inventories.
 TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts);
