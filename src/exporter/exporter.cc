@@ -374,6 +374,14 @@ void Exporter::remove(const sinks::InventoryId& id) {
   });
 }
 
+void Exporter::hold(const inventory::Owner& owner) {
+  const std::scoped_lock lock(impl_->mutex);
+  for (const auto& [id, entry] : impl_->entries) {
+    if (!entry->plan.wanted(owner)) continue;
+    for (const auto& line : entry->lines) line->schedule.hold(true);
+  }
+}
+
 void Exporter::rows_changed(const inventory::Owner& owner) {
   {
     const std::scoped_lock lock(impl_->signal_mutex);

@@ -135,6 +135,9 @@ class Exporter {
   void set(InventoryPlan plan);
   /// Forgets it; running passes are cancelled and waited for. Nothing is written.
   void remove(const sinks::InventoryId& id);
+  /// Inventories with rows of this owner begin no pass until their next set(): its rows are about
+  /// to go for a reason that is no change of what there is.
+  void hold(const inventory::Owner& owner);
   /// Rows of this owner were touched (wire it to RowStore::on_change). Quick.
   void rows_changed(const inventory::Owner& owner);
   [[nodiscard]] std::optional<InventoryStatus> status(const sinks::InventoryId& id) const;

@@ -387,6 +387,25 @@ TEST_F(ExporterTest, OtherOwnersCompareEverythingAndKeepWhatWasTold) {
   ASSERT_TRUE(told_of_write(2));
 }
 
+TEST_F(ExporterTest, HeldUntilItIsSetAgain) {
+  put("a", "1");
+  Backend other;
+  auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  auto beside = plan({binding("database/y", other)});
+  beside.id.name = "beside";
+  beside.wanted = [](const Owner& owner) { return owner.ns == "n" || owner.ns == "m"; };
+  exporter_->set(beside);
+  ASSERT_TRUE(told_of_write(1));
+  exporter_->hold(kOwner);
+  exporter_->set(beside);
+  store_.drop(kOwner);
+  ASSERT_TRUE(other.until([](Backend& b) { return !b.passes.empty() && b.rows.empty(); }));
+  backend_.with([](Backend& b) { EXPECT_EQ(b.rows.size(), 1U); });
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.empty(); }));
+}
+
 TEST_F(ExporterTest, OneRowOfEachUid) {
   const Owner last{.owner_class = OwnerClass::kTarget, .ns = "n", .name = "u"};
   put("a", "of t");

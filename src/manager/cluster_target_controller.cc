@@ -45,8 +45,28 @@ base::Result<ClusterTargetController::ProfilePtr> ClusterTargetController::profi
   return profile;
 }
 
+void ClusterTargetController::tell_where(const std::vector<api::GroupVersionKind>& kinds,
+                                         const std::vector<std::string>& effective,
+                                         ClusterTargetStanding& standing) const {
+  standing.namespaces = effective;
+  for (const api::GroupVersionKind& kind : kinds) {
+    const auto found = collector_.find_kind(kind);
+    if (!found) {
+      standing.namespaces.reset();
+    } else if (!found->resource.namespaced) {
+      standing.cluster_scoped = true;
+    }
+  }
+}
+
+void ClusterTargetController::set_standing(const std::string& name, ClusterTargetStanding standing,
+                                           bool leaves) {
+  if (board_.set(name, std::move(standing)) && on_standing_) on_standing_(name, leaves);
+}
+
 std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, StatusDraft& draft,
-                                                            TargetFacts& facts) {
+                                                            TargetFacts& facts,
+                                                            ClusterTargetStanding& standing) {
   const api::ClusterTargetSpec& spec = target->object.spec;
   if (target->problem) return unreadable(*target->problem);
   if (spec.suspend.value_or(false)) {
@@ -83,6 +103,7 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
   const select::NamespaceResult namespaces =
       no_namespaces ? select::NamespaceResult()
                     : selection.namespaces(known.known ? *known.all : named, limits);
+  tell_where(selection.kinds(), namespaces.effective, standing);
   draft.set_field("matchedNamespaces", strings(namespaces.matched));
   draft.set_field("effectiveNamespaces", strings(namespaces.effective));
   draft.set_field("activeResourceRules", static_cast<std::int64_t>(spec.resource_rules.size()));
@@ -107,13 +128,15 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
 base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
     const base::Context& context, const Key& key) {
   const Ptr target = caches_.targets.get(key);
-  if (!target) {
+  if (!target || target->deleting()) {
+    if (board_.forget(key.name) && on_standing_) on_standing_(key.name, true);
     collector_.unregister_target(owner_of(key));
+  }
+  if (!target) {
     return std::optional<base::Duration>();
   }
   const Subject subject = subject_of(kKind, target->manifest);
   if (target->deleting()) {
-    collector_.unregister_target(owner_of(key));
     KL_TRY(let_go(context, writer_, target->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
   }
@@ -132,13 +155,22 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::live(
   StatusDraft draft(target->manifest, clock_.now());
   TargetFacts facts;
   facts.namespaces = 0;
-  facts.blocked = collect(target, draft, facts);
+  ClusterTargetStanding standing;
+  facts.blocked = collect(target, draft, facts, standing);
   if (facts.blocked) {
+    // Before its rows go: inventories shall not take that for a change of what there is.
+    standing.phase = ClusterTargetStanding::Phase::kDegraded;
+    set_standing(target->meta().name, standing, true);
     collector_.unregister_target(owner_of(target->key()));
   } else {
     take_signals(collector_.signals(owner_of(target->key())), facts);
   }
   tell(context, writer_, subject, set_target_conditions(draft, facts));
+  standing.phase =
+      !draft.reason_of("Degraded", "True").empty() ? ClusterTargetStanding::Phase::kDegraded
+      : !draft.reason_of("Ready", "True").empty()  ? ClusterTargetStanding::Phase::kReady
+                                                   : ClusterTargetStanding::Phase::kWaiting;
+  set_standing(target->meta().name, standing, false);
   KL_TRY(write_status(context, writer_, caches_.targets, subject, draft));
   return std::optional<base::Duration>(
       facts.complete ? options_.count_resync

@@ -43,14 +43,15 @@ class Tables {
   }
 
   std::vector<Told> set() {
-    shard_warning();
+    if (!facts_.rollup) shard_warning();
+    missing_targets();
     if (facts_.suspended) {
       degraded("Suspended", "spec.suspend is set; rows are kept, nothing is exported", false);
     } else if (facts_.denied) {
       degraded(facts_.denied->reason, facts_.denied->message, true);
-    } else if (facts_.sinks.empty()) {
+    } else if (facts_.sinks.empty() && (facts_.complete || !facts_.rollup)) {
       no_sinks();
-    } else if (unusable_.size() == facts_.sinks.size()) {
+    } else if (!facts_.sinks.empty() && unusable_.size() == facts_.sinks.size()) {
       const std::string& reason = unusable_.front()->unusable->reason;
       reachable(false, reason, messages_of(unusable_));
       degraded(reason, messages_of(unusable_), true);
@@ -94,8 +95,26 @@ class Tables {
     tell("shard", true, "ApproachingExportCap", message);
   }
 
-  void degraded(const std::string& reason, const std::string& message, bool event) {
+  void missing_targets() {
+    if (facts_.missing.empty()) {
+      tell("missing", false, "", "");
+    } else {
+      tell("missing", true, "TargetNotFound",
+           "no cluster target is called " + base::join(facts_.missing, ", "));
+    }
+  }
+
+  /// Readers of old look at it beside Ready.
+  void succeeded(const char* reason, const std::string& message) {
+    if (facts_.rollup) condition("ExportSucceeded", "True", reason, message);
+  }
+  void drop_ready() {
     draft_.drop("Ready");
+    draft_.drop("ExportSucceeded");
+  }
+
+  void degraded(const std::string& reason, const std::string& message, bool event) {
+    drop_ready();
     condition("Degraded", "True", reason, message);
     condition("Synced", "False", reason, message);
     if (event) tell("export", true, reason, message);
@@ -106,7 +125,9 @@ class Tables {
   }
 
   void reachable_by_refs() {
-    if (unusable_.empty()) {
+    if (facts_.sinks.empty()) {
+      reachable(true, "NoSinksConfigured", "no sinks are referenced");
+    } else if (unusable_.empty()) {
       reachable(true, "SinksReachable",
                 fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
     } else {
@@ -116,9 +137,11 @@ class Tables {
 
   void no_sinks() {
     draft_.drop("Degraded");
-    const char* message = "no sinks are referenced, so nothing is exported";
-    condition("Ready", "True", "NoExport", message);
-    condition("Synced", "True", "NoExport", message);
+    draft_.drop("ExportSucceeded");
+    const std::string message = "no sinks are referenced, so nothing is exported" + lacking();
+    const char* reason = facts_.rollup ? "RolledUp" : "NoExport";
+    condition("Ready", "True", reason, message);
+    condition("Synced", "True", reason, message);
     reachable(true, "NoSinksConfigured", message);
   }
 
@@ -152,10 +175,16 @@ class Tables {
 
   /// What the inventory lacks on account of targets that cannot be read.
   [[nodiscard]] std::string lacking() const {
-    if (facts_.unreadable.empty()) return {};
-    return fmt::format("; without the target{} {}, which cannot be read now",
-                       facts_.unreadable.size() == 1 ? "" : "s",
-                       base::join(facts_.unreadable, ", "));
+    std::string text;
+    if (!facts_.unreadable.empty()) {
+      text += fmt::format("; without the target{} {}, which cannot be read now",
+                          facts_.unreadable.size() == 1 ? "" : "s",
+                          base::join(facts_.unreadable, ", "));
+    }
+    if (!facts_.missing.empty()) {
+      text += "; no cluster target is called " + base::join(facts_.missing, ", ");
+    }
+    return text;
   }
 
   void good() {
@@ -165,6 +194,7 @@ class Tables {
                     facts_.sinks.size() == 1 ? "" : "s") +
         lacking();
     condition("Ready", "True", "Exported", message);
+    succeeded("Exported", message);
     reachable(true, "SinksReachable",
               fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
     if (!waiting_.empty() || facts_.wrote_partially) {
@@ -182,6 +212,7 @@ class Tables {
     draft_.drop("Degraded");
     const std::string message = messages_of(failed_) + lacking();
     condition("Ready", "True", "PartiallySynced", message);
+    succeeded("PartiallySynced", message);
     condition("Synced", "False", "PartiallySynced", message);
     reachable(false, unusable_.empty() ? "ExportFailed" : unusable_.front()->unusable->reason,
               message);
@@ -194,7 +225,7 @@ class Tables {
       return is_terminal(sink->unusable ? *sink->unusable : *sink->error);
     });
     const char* reason = terminal ? "ExportTerminal" : "Progressing";
-    draft_.drop("Ready");
+    drop_ready();
     condition("Degraded", "True", too_large().value_or(reason), message);
     condition("Synced", "False", reason, message);
     reachable(false, terminal ? "ExportTerminal" : "ExportFailed", message);

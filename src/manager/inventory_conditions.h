@@ -1,4 +1,5 @@
-// The condition tables of KollectInventory as functions of facts (spec: runtime 7.3).
+// The condition tables of KollectInventory and KollectClusterInventory as functions of facts (spec:
+// runtime 7.3 and 7.4).
 #pragma once
 
 #include <optional>
@@ -22,13 +23,17 @@ struct SinkFact {
 
 struct InventoryFacts {
   bool suspended = false;
-  std::optional<base::Error> denied = {};  ///< by a scope
+  /// Why nothing is exported, whatever the sinks: a scope, or the targets of a cluster inventory.
+  /// Its reason is the condition's.
+  std::optional<base::Error> denied = {};
   std::size_t rows = 0;
   bool complete = true;  ///< first lists of all targets are in
   std::vector<std::string> waiting = {};
   std::vector<std::string> unreadable = {};  ///< targets without which is exported
   bool wrote_partially = false;  ///< since the last look some sinks were written to, others skipped
   std::vector<SinkFact> sinks = {};
+  bool rollup = false;                    ///< a cluster inventory's
+  std::vector<std::string> missing = {};  ///< cluster targets that are named, but not there (L-21)
 };
 
 /// An event to tell, or with an empty reason: the topic is over.
@@ -42,7 +47,7 @@ struct Told {
 /// Errors that waiting does not mend.
 bool is_terminal(const base::Error& error);
 
-/// Sets Ready, Synced, SinkReachable, Degraded and ExportShardWarning.
+/// Sets Ready, Synced, SinkReachable, Degraded, and ExportShardWarning or (rollup) ExportSucceeded.
 std::vector<Told> set_conditions(StatusDraft& draft, const InventoryFacts& facts);
 
 /// Synced of one sinkExports[] entry; none: nothing is known yet, what stands there stays.

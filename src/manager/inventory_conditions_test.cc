@@ -213,5 +213,69 @@ TEST(SinkCondition, Words) {
   EXPECT_EQ(sink_condition(nullptr, &binding, false)->message, "down");
 }
 
+// Of cluster inventories (runtime 7.4).
+TEST(RollupConditions, ExportSucceededStandsBesideReady) {
+  StatusDraft draft(Value(Object()), base::WallTime{});
+  auto outcome = outcome_of({.rows = 2000, .sinks = {good("database/pg")}, .rollup = true}, draft);
+  EXPECT_THAT(
+      outcome.conditions,
+      UnorderedElementsAre("Ready=True/Exported", "Synced=True/Exported",
+                           "ExportSucceeded=True/Exported", "SinkReachable=True/SinksReachable"));
+  outcome = outcome_of(
+      {.sinks = {good("database/pg"), failing("snapshot/g", base::retryable("no route"))},
+       .rollup = true},
+      draft);
+  EXPECT_THAT(outcome.conditions,
+              UnorderedElementsAre("Ready=True/PartiallySynced", "Synced=False/PartiallySynced",
+                                   "ExportSucceeded=True/PartiallySynced",
+                                   "SinkReachable=False/ExportFailed"));
+  outcome = outcome_of(
+      {.sinks = {failing("database/pg", base::retryable("no route"))}, .rollup = true}, draft);
+  EXPECT_THAT(outcome.conditions,
+              UnorderedElementsAre("Degraded=True/Progressing", "Synced=False/Progressing",
+                                   "SinkReachable=False/ExportFailed"));
+}
+
+TEST(RollupConditions, SizesHaveReasonsOfTheirOwn) {
+  for (const auto& [error, reason] : {std::pair("payload_too_large", "PayloadTooLarge"),
+                                      std::pair("spill_required", "SpillRequired")}) {
+    const auto outcome = outcome_of(
+        {.sinks = {failing("snapshot/g", base::terminal("too large", error))}, .rollup = true});
+    EXPECT_THAT(outcome.conditions, UnorderedElementsAre(std::string("Degraded=True/") + reason,
+                                                         "Synced=False/ExportTerminal",
+                                                         "SinkReachable=False/ExportTerminal"));
+  }
+}
+
+TEST(RollupConditions, WithoutSinksItIsRolledUpWhenItIsComplete) {
+  StatusDraft draft(Value(Object()), base::WallTime{});
+  auto outcome =
+      outcome_of({.complete = false, .waiting = {"images"}, .sinks = {}, .rollup = true}, draft);
+  EXPECT_THAT(outcome.conditions, UnorderedElementsAre("Ready=Unknown/Collecting",
+                                                       "SinkReachable=True/NoSinksConfigured"));
+  outcome = outcome_of({.sinks = {}, .rollup = true}, draft);
+  EXPECT_THAT(outcome.conditions,
+              UnorderedElementsAre("Ready=True/RolledUp", "Synced=True/RolledUp",
+                                   "SinkReachable=True/NoSinksConfigured"));
+}
+
+TEST(RollupConditions, TargetsThatAreNotThereAreNamed) {
+  const auto outcome =
+      outcome_of({.sinks = {good("database/pg")}, .rollup = true, .missing = {"ghost"}});
+  EXPECT_THAT(outcome.events, ElementsAre("Warning TargetNotFound", "Normal ExportSucceeded"));
+}
+
+TEST(RollupConditions, WhatStopsItHasAnEvent) {
+  for (const char* reason : {"NoTargets", "TargetDegraded", "SinkNamespaceDenied",
+                             "ScopeSinkDenied", "ScopeLookupFailed", "ExportUnavailable"}) {
+    const auto outcome = outcome_of({.denied = base::configuration("no", reason),
+                                     .sinks = {good("database/pg")},
+                                     .rollup = true});
+    EXPECT_THAT(outcome.conditions, UnorderedElementsAre(std::string("Degraded=True/") + reason,
+                                                         std::string("Synced=False/") + reason));
+    EXPECT_THAT(outcome.events, ElementsAre(std::string("Warning ") + reason));
+  }
+}
+
 }  // namespace
 }  // namespace kollect::manager

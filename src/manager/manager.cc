@@ -8,6 +8,7 @@
 #include "inventory/row_store.h"
 #include "kube/reflector.h"
 #include "manager/admission_lookup.h"
+#include "manager/cluster_inventory_controller.h"
 #include "manager/cluster_target_controller.h"
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
@@ -63,6 +64,10 @@ struct Manager::Impl {
   void wake_namespace_targets(const std::string& ns);
   void wake_all_targets();
   void wake_cluster_targets();
+  void wake_cluster_inventories(base::Duration wait = {});
+  void wake_all_inventories();
+  /// That has the same place in sinks as a namespace's inventory.
+  void wake_cluster_inventory_of(const Key& inventory);
   [[nodiscard]] TargetOptions target_options() const;
   template <class T>
   void sink_changed(const char* family, const CacheEvent<T>& event);
@@ -82,6 +87,7 @@ struct Manager::Impl {
   WorkQueue target_queue{clock, queue_options(options.reconcile_rate_limit)};
   WorkQueue inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
   WorkQueue cluster_target_queue{clock, queue_options(options.reconcile_rate_limit)};
+  WorkQueue cluster_inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
 
   ObjectCache<api::Profile> profiles{"KollectProfile", [this](const auto& event) {
                                        if (!event.matters()) return;
@@ -97,12 +103,19 @@ struct Manager::Impl {
   // Not watched in tenant mode.
   ObjectCache<api::ClusterTarget> cluster_targets{"KollectClusterTarget",
                                                   [this](const auto& event) {
-                                                    if (event.matters())
-                                                      cluster_target_queue.add(event.key());
+                                                    if (!event.matters()) return;
+                                                    cluster_target_queue.add(event.key());
+                                                    wake_cluster_inventories();
                                                   }};
   ObjectCache<api::ClusterScope> cluster_scopes{"KollectClusterScope", [this](const auto& event) {
-                                                  if (event.matters()) wake_cluster_targets();
+                                                  if (!event.matters()) return;
+                                                  wake_cluster_targets();
+                                                  wake_cluster_inventories();
                                                 }};
+  ObjectCache<api::ClusterInventory> cluster_inventories{
+      "KollectClusterInventory", [this](const auto& event) {
+        if (event.matters()) cluster_inventory_queue.add(event.key());
+      }};
   ObjectCache<api::Target> targets{"KollectTarget", [this](const auto& event) {
                                      if (!event.matters()) return;
                                      target_queue.add(event.key());
@@ -112,11 +125,13 @@ struct Manager::Impl {
                                    if (!event.matters()) return;
                                    wake_namespace_targets(event.key().ns);
                                    wake_namespace_inventories(event.key().ns, {});
+                                   wake_cluster_inventories();
                                  }};
   ObjectCache<api::Inventory> inventories{"KollectInventory", [this](const auto& event) {
                                             if (!event.matters()) return;
                                             inventory_queue.add(event.key());
                                             wake_namespace_targets(event.key().ns);
+                                            wake_cluster_inventory_of(event.key());
                                           }};
   ObjectCache<api::SnapshotSink> snapshot_sinks{
       "KollectSnapshotSink", [this](const auto& event) { sink_changed("snapshot", event); }};
@@ -136,6 +151,7 @@ struct Manager::Impl {
                      options.watch_namespaces,
                      fence};
   TargetBoard board;
+  ClusterTargetBoard cluster_board;
   Writer writer{client, log, fence};
   TenantCaches caches{
       .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
@@ -151,9 +167,24 @@ struct Manager::Impl {
   ClusterTargetController cluster_target_controller{
       {.profiles = profiles, .targets = cluster_targets, .scopes = cluster_scopes},
       collector,
+      cluster_board,
       writer,
       clock,
       target_options()};
+  ClusterInventoryController cluster_inventory_controller{
+      {.profiles = profiles,
+       .targets = cluster_targets,
+       .cluster_scopes = cluster_scopes,
+       .scopes = scopes,
+       .inventories = inventories,
+       .rollups = cluster_inventories},
+      sinks,
+      exporter,
+      cluster_board,
+      [this] { return collector.namespaces(); },
+      writer,
+      clock,
+      {.max_export_bytes = options.max_export_bytes}};
 
   AdmissionLookup lookup{{.profiles = profiles, .scopes = scopes, .cluster_scopes = cluster_scopes},
                          client,
@@ -177,11 +208,23 @@ void Manager::Impl::wire() {
                            : target_queue;
     queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
   });
-  collector.on_namespaces_changed([this] { wake_all_targets(); });
+  collector.on_namespaces_changed([this] {
+    wake_all_targets();
+    wake_cluster_inventories(kSignalPace);
+  });
+  cluster_target_controller.on_standing([this](const std::string& target, bool leaves) {
+    if (leaves) exporter.hold(ClusterInventoryController::owner_of(target));
+    wake_cluster_inventories();
+  });
   collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
   exporter.on_outcome([this](const sinks::InventoryId& id) {
-    inventory_queue.add_after({.ns = id.ns, .name = id.name}, kStatusPace);
+    const Key key{.ns = id.ns, .name = id.name};
+    if (inventories.get(key)) {
+      inventory_queue.add_after(key, kStatusPace);
+    } else {
+      wake_cluster_inventory_of(key);
+    }
   });
 }
 
@@ -206,6 +249,23 @@ void Manager::Impl::wake_cluster_targets() {
   }
 }
 
+void Manager::Impl::wake_cluster_inventories(base::Duration wait) {
+  for (const auto& inventory : cluster_inventories.all()) {
+    cluster_inventory_queue.add_after(inventory->key(), wait);
+  }
+}
+
+void Manager::Impl::wake_all_inventories() {
+  for (const auto& inventory : inventories.all()) inventory_queue.add(inventory->key());
+  wake_cluster_inventories();
+}
+
+void Manager::Impl::wake_cluster_inventory_of(const Key& inventory) {
+  const Key key{.ns = "", .name = inventory.name};
+  if (inventory.ns != ClusterInventoryController::kPlace || !cluster_inventories.get(key)) return;
+  cluster_inventory_queue.add_after(key, kStatusPace);
+}
+
 TargetOptions Manager::Impl::target_options() const {
   return {.count_resync = options.count_resync,
           .default_included = options.default_included,
@@ -219,13 +279,21 @@ template <class T>
 void Manager::Impl::sink_changed(const char* family, const CacheEvent<T>& event) {
   // Status counts here: a probe that fails or succeeds decides whether a sink can be used.
   const Key key = event.key();
-  for (const auto& inventory : inventories.in_namespace(key.ns)) {
-    const api::InventorySpec& spec = inventory->object.spec;
+  const auto names = [&](const auto& spec, const std::string& own) {
     const auto& refs = std::string_view(family) == "snapshot"   ? spec.snapshot_sink_refs
                        : std::string_view(family) == "database" ? spec.database_sink_refs
                                                                 : spec.event_sink_refs;
-    if (std::ranges::any_of(refs, [&](const auto& ref) { return ref.name == key.name; })) {
-      inventory_queue.add(inventory->key());
+    return std::ranges::any_of(refs, [&](const auto& ref) {
+      return ref.name == key.name && (ref.ns.empty() ? own : ref.ns) == key.ns;
+    });
+  };
+  for (const auto& inventory : inventories.in_namespace(key.ns)) {
+    if (names(inventory->object.spec, key.ns)) inventory_queue.add(inventory->key());
+  }
+  for (const auto& inventory : cluster_inventories.all()) {
+    const api::ClusterInventorySpec& spec = inventory->object.spec;
+    if (names(spec, ClusterInventoryController::sink_namespace(spec))) {
+      cluster_inventory_queue.add(inventory->key());
     }
   }
   wake_namespace_targets(key.ns);
@@ -253,7 +321,8 @@ void Manager::Impl::watch_in(const std::string& kind, ObjectCache<T>& cache,
 bool Manager::Impl::synced() const {
   return profiles.synced() && targets.synced() && scopes.synced() && inventories.synced() &&
          snapshot_sinks.synced() && database_sinks.synced() && event_sinks.synced() &&
-         (options.tenant_mode || (cluster_targets.synced() && cluster_scopes.synced()));
+         (options.tenant_mode ||
+          (cluster_targets.synced() && cluster_scopes.synced() && cluster_inventories.synced()));
 }
 
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
@@ -279,6 +348,7 @@ void Manager::start() {
   if (!impl.options.tenant_mode) {
     impl.watch_in("KollectClusterScope", impl.cluster_scopes, "");
     impl.watch_in("KollectClusterTarget", impl.cluster_targets, "");
+    impl.watch_in("KollectClusterInventory", impl.cluster_inventories, "");
   }
   impl.collector.start();
   for (std::size_t i = 0; i < impl.reflectors.size(); ++i) {
@@ -301,9 +371,7 @@ void Manager::start() {
           }
           if (tell(status) || fresh) {
             impl_->wake_all_targets();
-            for (const auto& inventory : impl_->inventories.all()) {
-              impl_->inventory_queue.add(inventory->key());
-            }
+            impl_->wake_all_inventories();
           }
         });
   }
@@ -334,6 +402,13 @@ void Manager::lead() {
         return impl_->inventory_controller.reconcile(context, key);
       },
       impl.clock, impl.log));
+  impl.workers.push_back(std::make_unique<Workers>(
+      "kollectclusterinventory", impl.cluster_inventory_queue,
+      impl.options.cluster_inventory_workers,
+      [this](const base::Context& context, const Key& key) {
+        return impl_->cluster_inventory_controller.reconcile(context, key);
+      },
+      impl.clock, impl.log));
 }
 
 void Manager::stop() {
@@ -360,7 +435,8 @@ ManagerHealth Manager::health() const {
           .rows = stats.rows,
           .store_bytes = stats.bytes,
           .targets_waiting = impl_->target_queue.waiting(),
-          .inventories_waiting = impl_->inventory_queue.waiting(),
+          .inventories_waiting =
+              impl_->inventory_queue.waiting() + impl_->cluster_inventory_queue.waiting(),
           .stopping = impl_->stopping};
 }
 

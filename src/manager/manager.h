@@ -34,6 +34,7 @@ struct ManagerOptions {
   std::size_t target_workers = 5;
   std::size_t inventory_workers = 3;
   std::size_t cluster_target_workers = 2;
+  std::size_t cluster_inventory_workers = 2;
   base::Duration reconcile_rate_limit{};  ///< 0: 5 ms base, 1000 s cap
   base::Duration count_resync = std::chrono::seconds(60);
   exporter::ExporterOptions exporter;
@@ -47,7 +48,7 @@ struct ManagerHealth {
   std::size_t rows = 0;
   std::size_t store_bytes = 0;
   std::size_t targets_waiting = 0;
-  std::size_t inventories_waiting = 0;
+  std::size_t inventories_waiting = 0;  ///< of both kinds
   bool stopping = false;
 };
 

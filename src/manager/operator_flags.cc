@@ -33,6 +33,7 @@ struct Texts {
   std::int64_t target_workers = 5;
   std::int64_t inventory_workers = 3;
   std::int64_t cluster_target_workers = 2;
+  std::int64_t cluster_inventory_workers = 2;
   std::int64_t export_threads = 8;
   bool allow_private = false;
   bool allow_loopback = false;
@@ -111,6 +112,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
          "Inventories looked at at once");
   number("--max-concurrent-reconciles-cluster-target", texts.cluster_target_workers,
          "Cluster targets looked at at once");
+  number("--max-concurrent-reconciles-cluster-inventory", texts.cluster_inventory_workers,
+         "Cluster inventories looked at at once");
   number("--max-concurrent-exports", texts.export_threads, "Exports at once");
   text("--reconcile-rate-limit", texts.rate_limit,
        "Base of the waits after failures; 0: 5ms doubling to 1000s");
@@ -162,6 +165,9 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
             at_least_one("--max-concurrent-reconciles-inventory", texts.inventory_workers));
   KL_ASSIGN(m.cluster_target_workers, at_least_one("--max-concurrent-reconciles-cluster-target",
                                                    texts.cluster_target_workers));
+  KL_ASSIGN(m.cluster_inventory_workers,
+            at_least_one("--max-concurrent-reconciles-cluster-inventory",
+                         texts.cluster_inventory_workers));
   KL_ASSIGN(m.exporter.threads, at_least_one("--max-concurrent-exports", texts.export_threads));
   KL_ASSIGN(m.reconcile_rate_limit, duration("--reconcile-rate-limit", texts.rate_limit));
   KL_ASSIGN(const base::Duration resync, duration("--target-count-resync", texts.count_resync));

@@ -7,22 +7,25 @@ import urllib.parse
 import harness
 
 
-def crds():
-    return subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
+def crds(without=()):
+    """The definitions of our kinds, but for those."""
+    text = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
+    return "\n---\n".join(one for one in text.split("\n---\n") if not any(f"    kind: {kind}\n" in one for kind in without))
 
 
 class Sandbox:
-    """Serves the kinds of kollect and `manifests` (text of YAML documents); ends with stop()."""
+    """Serves the kinds of kollect and `manifests` (text of YAML documents); ends with stop(). `without`: kinds of ours that it does not
+    serve."""
 
-    def __init__(self, folder, manifests="", *flags, bookmarks="1s"):
+    def __init__(self, folder, manifests="", *flags, bookmarks="1s", without=()):
         config = folder / "sandbox"
         config.mkdir()
-        (config / "0-crds.yaml").write_text(crds(), encoding="utf-8")
+        (config / "0-crds.yaml").write_text(crds(without), encoding="utf-8")
         (config / "1-manifests.yaml").write_text(manifests, encoding="utf-8")
         self.kubeconfig = folder / "kubeconfig"
         self.process = subprocess.Popen(
             [harness.KOLLECT, "sandbox", "--load", str(config), "--kubeconfig-out", str(self.kubeconfig), "--bookmark-interval", bookmarks,
-             "--log-level", "warn", *flags], stdout=subprocess.PIPE, text=True)
+             "--log-level", "warn", *(["--no-crds"] if without else []), *flags], stdout=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
 
     def ask(self, method, path, body=None, content="application/json"):

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""KollectScope in a running operator, on the sandbox: what it stops in its namespace, and what it means when it cannot be read."""
+import time
+
+import cluster_inventory_test as rollups
+import cluster_kinds_test as kinds
+import harness
+import operator_test as op
+from sandbox import Sandbox
+
+OPS = kinds.API + "namespaces/ops/"
+NODE = {"version": "v1", "kind": "Node"}
+
+
+class Scopes(op.Scenario):
+    def start(self, *flags, without=()):
+        name = [{"name": "n", "path": "$.metadata.name"}]
+        made = [kinds.namespace(ns, *kinds.NAMESPACES[ns]) for ns in ("atlas", "ops")]
+        made += [kinds.node("n1"), kinds.node("n2", **{"kollect.dev/watch": "disabled"}), kinds.node("n3"), kinds.deployment("ops", "api", {})]
+        made += [kinds.ours("KollectProfile", "nodes", "ops", targetGVK=NODE, attributes=name),
+                 kinds.ours("KollectProfile", "apps", "ops", targetGVK=kinds.DEPLOYMENT, attributes=name),
+                 kinds.ours("KollectTarget", "nodes", "ops", profileRef="nodes"),
+                 kinds.ours("KollectTarget", "apps", "ops", profileRef="apps", includedNamespaces=["ops"]),
+                 kinds.ours("KollectDatabaseSink", "file", "ops", type="sqlite", sqlite={"path": "ops.db"}),
+                 kinds.ours("KollectInventory", "all", "ops", databaseSinkRefs=[{"name": "file"}])]
+        self.sandbox = Sandbox(self.folder, "".join(map(rollups.document, made)), without=without)
+        self.addCleanup(self.sandbox.stop)
+        op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
+        self.operator("--sqlite-dir", str(self.folder), *flags)
+
+    def status(self, kind, name):
+        return self.sandbox.call("GET", f"{OPS}{kind}/{name}").get("status", {})
+
+    def expect(self, kind, name, condition, said):
+        def says():
+            return {c["type"]: f"{c['status']}/{c['reason']}" for c in self.status(kind, name).get("conditions", [])}.get(condition)
+
+        op.until(f"{kind} {name}: {condition}={said}", lambda: says() == said)
+
+    def scope(self, **spec):
+        path = OPS + "kollectscopes"
+        if self.sandbox.ask("GET", path + "/limits")[0] == 404:
+            self.sandbox.call("POST", path, kinds.ours("KollectScope", "limits", "ops"))
+        self.sandbox.patch(path + "/limits", spec=spec)
+
+    def rows(self):
+        found = harness.sqlite_rows(self.folder / "ops.db", "SELECT target_name, name FROM inventory_rows ORDER BY 1, 2")
+        return None if found is None else [f"{target}: {name}" for target, name in found]
+
+    def events(self):
+        return {(e["type"], e["reason"]) for e in self.sandbox.call("GET", "/api/v1/events")["items"]}
+
+    def test_kinds_without_namespaces(self):
+        self.start()
+        everything = ["apps: api", "nodes: n1", "nodes: n3"]
+        op.until("no scope, no bound", lambda: self.rows() == everything)
+        self.assertNotIn("effectiveNamespaces", self.status("kollecttargets", "nodes"))  # L-15
+        self.scope(allowedNamespaces=["ops"])
+        self.expect("kollecttargets", "nodes", "Degraded", "True/ScopeGVKDenied")  # C5
+        self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
+        # What was exported stays (a scope stops, it does not erase), the rest goes on.
+        self.sandbox.call("DELETE", "/apis/apps/v1/namespaces/ops/deployments/api")
+        op.until("the other target goes on", lambda: self.rows() == everything[1:])
+        self.scope(allowedGVKs=[NODE, kinds.DEPLOYMENT])
+        self.expect("kollecttargets", "nodes", "Ready", "True/Collecting")  # C6
+        self.assertEqual(self.status("kollecttargets", "nodes")["collectedCount"], 2)
+        self.scope(allowedGVKs=[kinds.DEPLOYMENT], allowedNamespaces=None)
+        self.expect("kollecttargets", "nodes", "Degraded", "True/ScopeGVKDenied")
+        self.scope(allowedGVKs=None, deniedNamespaces=["ops"])
+        self.expect("kollecttargets", "apps", "Degraded", "True/ScopeNamespaceDenied")
+        self.assertLessEqual({("Warning", "ScopeGVKDenied"), ("Warning", "ScopeNamespaceDenied")}, self.events())
+
+    def test_tenants_have_no_kinds_without_namespaces(self):
+        self.start("--tenant-mode", "--watch-namespaces", "ops")
+        self.expect("kollecttargets", "nodes", "Degraded", "True/ScopeGVKDenied")
+        self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
+        op.until("the others are exported", lambda: self.rows() == ["apps: api"])
+
+    def test_sinks_and_intervals(self):
+        self.start()
+        op.until("exported", lambda: len(self.rows() or []) == 3)
+        self.scope(databaseSinkRefs=["other"], minExportInterval="2m")
+        self.expect("kollectinventories", "all", "Degraded", "True/ScopeSinkDenied")
+        self.assertIn(("Warning", "ScopeSinkDenied"), self.events())
+        self.sandbox.call("DELETE", "/apis/apps/v1/namespaces/ops/deployments/api")
+        self.scope(databaseSinkRefs=["file"])
+        op.until("it goes on", lambda: self.rows() == ["nodes: n1", "nodes: n3"])
+        self.expect("kollectinventories", "all", "Ready", "True/Exported")
+
+        def interval():
+            self.sandbox.patch(OPS + "kollectinventories/all", metadata={"annotations": {"kollect.dev/requestedAt": str(time.monotonic_ns())}})
+            return self.status("kollectinventories", "all")["sinkExports"][0]["conditions"][0]["message"]
+
+        op.until("the floor", lambda: "every 2m0s" in interval())
+
+    def test_scopes_that_cannot_be_read_are_not_absent(self):
+        self.start(without=("KollectScope",))
+        self.expect("kollecttargets", "nodes", "Degraded", "True/ScopeLookupFailed")
+        self.expect("kollectinventories", "all", "Degraded", "True/ScopeLookupFailed")
+        self.assertEqual(self.rows() or [], [])
+
+
+if __name__ == "__main__":
+    harness.main()
