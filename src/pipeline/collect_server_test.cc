@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "pipeline/testing.h"
 #include "support/http_server.h"
@@ -59,7 +60,7 @@ class ScriptedCluster : public ::testing::Test {
     std::string items;
     for (int i = first; i < last; ++i) {
       items += fmt::format(
-          R"({}{{"metadata":{{"name":"cm-{:04}","namespace":"shop","uid":"u-{}"}},"data":{{"k":"v"}}}})",
+          R"({}{{"metadata":{{"name":"cm-{:04}","namespace":"shop","uid":"u-{}","labels":{{"app":"x"}}}},"data":{{"k":"v"}}}})",
           i == first ? "" : ",", i, i);
     }
     return fmt::format(
@@ -124,6 +125,32 @@ spec: {profileRef: namespaces}
   EXPECT_EQ(collect({"--output", program_.path("out")}).code, 1);
   EXPECT_EQ(program_.read("out/inventory/x/t.yaml"), "- good: true\n");
   EXPECT_THAT(program_.read("out/inventory/x/namespaces.yaml"), HasSubstr("shop"));
+}
+
+// field-pages-without-remaining-count: all, same-query, one-page
+TEST_F(ScriptedCluster, PagesWithoutRemainingCount) {
+  program_.write("f/target.yaml",
+                 "apiVersion: kollect.dev/v1alpha1\nkind: KollectTarget\nmetadata: {name: t, "
+                 "namespace: x}\nspec: {profileRef: cm, labelSelector: {matchLabels: {app: x}}}\n");
+  std::mutex mutex;
+  std::vector<std::string> asked;
+  bool at_once = false;
+  serve([&](const Received& request) {
+    const std::lock_guard lock(mutex);
+    const std::string token = request.query("continue");
+    asked.push_back(
+        fmt::format("{} {} {}", request.query("limit"), request.query("labelSelector"), token));
+    if (at_once) return Reply::json(page(0, 541, ""));
+    if (token.empty()) return Reply::json(page(0, 500, "c1"));
+    return Reply::json(token == "c1" ? page(0, 0, "c2") : page(500, 541, ""));
+  });
+  const RunResult run = collect({"--output", "-"});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_THAT(run.out, HasSubstr("\"itemCount\":541,"));
+  EXPECT_EQ(asked, (std::vector<std::string>{"500 app=x ", "500 app=x c1", "500 app=x c2"}));
+  at_once = true;
+  EXPECT_THAT(collect({"--output", "-"}).out, HasSubstr("\"itemCount\":541,"));
+  EXPECT_EQ(asked.size(), 4U);
 }
 
 TEST_F(ScriptedCluster, OrderOfTheListDoesNotMatter) {
