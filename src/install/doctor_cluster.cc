@@ -136,6 +136,15 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     } else if (!id.empty()) {
       one.mode.lease = id;
     }
+    if (flag_of(args, "--webhook-self-signed") == "true") {
+      const auto or_default = [&](const char* flag, const char* otherwise) {
+        const std::string name = flag_of(args, flag);
+        return name.empty() ? std::string(otherwise) : name;
+      };
+      one.mode.webhook_secret = or_default("--webhook-secret", kDefaultWebhookSecret);
+      one.mode.webhook_configuration =
+          or_default("--webhook-configuration", kDefaultWebhookConfiguration);
+    }
     found.push_back(std::move(one));
   }
   return found;

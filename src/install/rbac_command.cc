@@ -34,6 +34,9 @@ struct Options {
   bool tenant = false;
   bool no_leader_election = false;
   std::string lease = kDefaultLease;
+  bool self_signed = false;
+  std::string webhook_secret = kDefaultWebhookSecret;
+  std::string webhook_configuration = kDefaultWebhookConfiguration;
   bool all_secrets = false;
   bool collection_only = false;
   std::string output = "manifests";
@@ -99,6 +102,8 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
             .default_excluded = comma_list(options.default_excluded),
             .own_namespace = grantee.ns,
             .lease = options.no_leader_election ? std::string() : options.lease,
+            .webhook_secret = options.self_signed ? options.webhook_secret : std::string(),
+            .webhook_configuration = options.webhook_configuration,
             .all_secrets = options.all_secrets};
   if (!options.values.empty()) KL_TRY(read_values(options.values, mode, options.files));
   if (mode.tenant && mode.watch_namespaces.empty()) mode.watch_namespaces = {grantee.ns};
@@ -160,6 +165,12 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
   app.add_flag("--tenant-mode", o.tenant, "Roles in namespaces only");
   app.add_flag("--no-leader-election", o.no_leader_election, "Without rights on Leases");
   cli::add_flag_value(app, "--leader-elect-id", o.lease, "As the operator's flag")
+      ->capture_default_str();
+  app.add_flag("--webhook-self-signed", o.self_signed, "With rights on its own certificate");
+  cli::add_flag_value(app, "--webhook-secret", o.webhook_secret, "As the operator's flag")
+      ->capture_default_str();
+  cli::add_flag_value(app, "--webhook-configuration", o.webhook_configuration,
+                      "As the operator's flag")
       ->capture_default_str();
   app.add_flag("--all-secrets", o.all_secrets, "Every Secret, not only those that sinks name");
   app.add_flag("--collection-only", o.collection_only, "Without what the operator itself needs");

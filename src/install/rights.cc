@@ -117,6 +117,13 @@ Rights own_rights(const Mode& mode) {
     rights.allow(mode.own_namespace, group, "leases", {"get", "list", "watch", "patch"},
                  mode.lease);
   }
+  if (!mode.webhook_secret.empty()) {
+    rights.allow(mode.own_namespace, "", "secrets", {"create"});
+    rights.allow(mode.own_namespace, "", "secrets", {"get", "list", "watch", "patch"},
+                 mode.webhook_secret);
+    rights.allow("", "admissionregistration.k8s.io", "validatingwebhookconfigurations",
+                 {"get", "list", "watch", "patch"}, mode.webhook_configuration);
+  }
   rights.simplify();
   return rights;
 }

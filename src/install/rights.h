@@ -54,8 +54,11 @@ class Rights {
   std::map<Key, std::set<std::string>> verbs_;
 };
 
-/// The name of the lease, where none is given.
+/// Names of things that the operator keeps, where none are given.
 inline constexpr const char* kDefaultLease = "3274ac8a.kollect.dev";
+inline constexpr const char* kDefaultWebhookSecret = "webhook-server-cert";
+inline constexpr const char* kDefaultWebhookConfiguration =
+    "kollect-validating-webhook-configuration";
 
 /// How the operator is run.
 struct Mode {
@@ -65,6 +68,10 @@ struct Mode {
   std::vector<std::string> default_excluded = {};
   std::string own_namespace = "kollect-system";
   std::string lease = kDefaultLease;  ///< empty: without leader election
+  /// Secret of its own certificate, and the ValidatingWebhookConfiguration that is told of it;
+  /// empty: it does not make one.
+  std::string webhook_secret = {};
+  std::string webhook_configuration = {};
   /// Every Secret may be read where our objects are watched; else only those that sinks name.
   bool all_secrets = true;
 };

@@ -17,6 +17,7 @@ DEPLOY = harness.ROOT / "deploy/operator"
 CRDS = CHART / "crds/kollect.dev.yaml"
 NS = "kollect-system"
 OFF = ["--set", "webhooks.enabled=false"]
+SELF_SIGNED = ["--set", "webhooks.selfSigned.enabled=true"]
 TENANT = ["--values", str(CHART / "values-minimal-rbac.yaml")]
 
 
@@ -71,8 +72,9 @@ class Rendered(unittest.TestCase):
         more = "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,rbac.helperRoles.create=true,collector.readAll=true,priorityClassName=p," \
                "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000," \
                "scrubKeys[0]=a,sensitiveKinds[0]=g/K,defaultExcludedNamespaces[0]=x,controller.targetCountResync=30s,extraEnv[0].name=A,extraEnv[0].value=b"
-        for flags in (OFF, TENANT, [*OFF, "--set", "leaderElection.enabled=false"], ["--set", more], ["--set", "watchNamespaces={team-a,team-b},replicaCount=3", *OFF],
-                      ["--set", "serviceAccount.create=false"]):
+        for flags in ([], OFF, SELF_SIGNED, TENANT, [*OFF, "--set", "leaderElection.enabled=false"], ["--set", more], ["--set", "watchNamespaces={team-a,team-b},replicaCount=3", *OFF],
+                      ["--set", "webhooks.certManager.create=false,webhooks.caBundle=Y2E="],
+                      [*OFF, "--set", "serviceAccount.create=false"]):
             with self.subTest(" ".join(flags)):
                 text = template(*flags)
                 # cert-manager is not here.
@@ -83,8 +85,9 @@ class Rendered(unittest.TestCase):
 
     def test_what_could_not_work_is_refused(self):
         for values, named in (("replicaCount=2,leaderElection.enabled=false", "replicaCount"), 
-                              ("mode=hub", "mode"), ("watchNamespaces={A}", "watchNamespaces"),
-                              ("log.level=loud", "level"), ("controller.targetCountResync=often", "targetCountResync"), ("typo=1", "typo"),
+                              ("tenantMode=true", "webhooks.enabled=false"),
+                              ("webhooks.certManager.create=false", "caBundle"), ("mode=hub", "mode"), ("watchNamespaces={A}", "watchNamespaces"),
+                              ("log.level=loud", "level"), ("controller.targetCountResync=often", "targetCountResync"),
                               ("terminationGracePeriodSeconds=10", "terminationGracePeriodSeconds"),
                               ("collector.rules[0].apiGroups={apps},collector.rules[0].resources={deployments},collector.rules[0].verbs={update}", "verbs")):
             with self.subTest(values):
@@ -92,15 +95,28 @@ class Rendered(unittest.TestCase):
                 self.assertNotEqual(made.returncode, 0)
                 self.assertIn(named, made.stderr)
 
+    def test_values_that_nobody_knows_are_told(self):
+        for flags, told in ((["--set", "typo=1,pprof.enabled=true"], ["typo, pprof"]), ([], [])):
+            made = flux_cluster.helm("install", "kollect", str(CHART), "--dry-run=client", "--skip-crds", "--kubeconfig", op.KUBE["KUBECONFIG"], *OFF, *flags)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual([set(names.split(", ")) for names in re.findall(r"change nothing: (.*)", made.stdout)], [set(names.split(", ")) for names in told])
+
     def test_roles_are_what_the_program_says_it_needs(self):
         for flags, asked in ((OFF, []), (TENANT, ["--tenant-mode", "--watch-namespaces", "team-a"]),
                              ([*OFF, "--set", "watchNamespaces={team-a,team-b}"], ["--watch-namespaces", "team-a,team-b"]),
-                             (["--set", "tenantMode=true,rbac.allSecrets=false", *OFF], ["--tenant-mode"])):
+                             (["--set", "tenantMode=true,rbac.allSecrets=false", *OFF], ["--tenant-mode"]),
+                             (["--set", "rbac.allSecrets=false", *SELF_SIGNED], ["--webhook-self-signed"])):
             with self.subTest(" ".join(flags)):
                 secrets = [] if "allSecrets" in str(flags) else ["--all-secrets"]
                 told = harness.run("rbac", *asked, *secrets)
                 self.assertEqual(told.returncode, 0, told.stderr)
                 self.assertEqual(rights(template(*flags)), rights(told.stdout))
+
+    def test_webhooks_are_those_of_the_manifests(self):
+        ours, theirs = template(*SELF_SIGNED), (DEPLOY / "webhooks.yaml").read_text(encoding="utf-8")
+        self.assertEqual(rights(ours) - rights(template(*OFF)), rights(theirs))
+        key = "ValidatingWebhookConfiguration", "kollect-validating-webhook-configuration"
+        self.assertEqual(flux_cluster.objects(ours)[key]["webhooks"], flux_cluster.objects(theirs)[key]["webhooks"])
 
     def test_reading_everything_leaves_out_secrets(self):
         for flags in (OFF, TENANT):
@@ -152,8 +168,9 @@ class Installed(op.Scenario):
             "users": [{"name": "u", "user": {"token": token}}]}), encoding="utf-8")
         found = container(text)
         self.assertEqual(found["command"], ["kollect", "operator"])
-        # Behind those of the pod: this machine's own database, and no ports in the way of others.
-        return self.operator(*found["args"], "--kubeconfig", str(kubeconfig), "--health-probe-bind-address", "0", "--log-level", "debug")
+        # Behind those of the pod: this machine's own database, and no ports in the way of others. Other tests have no webhooks.
+        hooks = [] if "--validating-webhooks-enabled=false" in found["args"] else ["--validating-webhooks-enabled", "--webhook-bind-address", "127.0.0.1:0"]
+        return self.operator(*found["args"], *hooks, "--kubeconfig", str(kubeconfig), "--health-probe-bind-address", "0", "--log-level", "debug")
 
     def values(self, text, *flags):
         """Values that let a chart's operator read what manifests select."""
@@ -229,6 +246,20 @@ spec: {{databaseSinkRefs: [pg]}}
 
     def test_an_operator_of_the_cluster(self):
         self.works("team-b", self.install(*OFF, *self.values(self.team("team-b"))))
+
+    def test_the_operator_looks_after_its_certificate(self):
+        operator = self.install(*SELF_SIGNED, "--set", "webhooks.failurePolicy=Ignore")
+        configuration = "kollect-validating-webhook-configuration"
+
+        def authorities():
+            found = json.loads(op.kubectl("get", "validatingwebhookconfiguration", configuration, "-o", "json"))["webhooks"]
+            return [one["clientConfig"].get("caBundle", "") for one in found]
+        op.until("a certificate that the API server trusts", lambda: len(set(authorities())) == 1 and authorities()[0] != "")
+        op.kubectl("get", "secret", "webhook-server-cert", "-n", NS)
+        self.assertEqual(len(authorities()), 11)
+        self.assertEqual(operator.stop(), 0)
+        self.assertNotIn("forbidden", operator.text())
+        op.kubectl("delete", "secret", "webhook-server-cert", "-n", NS)
 
     def test_an_operator_of_a_team_has_no_right_beyond_its_namespace(self):
         flags = [*TENANT, *self.values(self.team("team-a"), "--tenant-mode", "--watch-namespaces", "team-a")]
