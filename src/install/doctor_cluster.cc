@@ -131,6 +131,7 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     one.mode.own_namespace = one.ns;
     one.mode.all_secrets = false;
     const std::string id = flag_of(args, "--leader-elect-id");
+    one.mode.lease_namespace = flag_of(args, "--leader-elect-namespace");
     if (flag_of(args, "--leader-elect") != "true") {
       one.mode.lease.clear();
     } else if (!id.empty()) {
@@ -219,7 +220,7 @@ Finding check_deployment(const Value& deployment, const std::vector<Value>& pods
 }
 
 Finding check_lease(const Operator& one, const Value& lease, base::WallTime now) {
-  const std::string about = fmt::format("lease {}/{}", one.ns, one.mode.lease);
+  const std::string about = fmt::format("lease {}/{}", one.mode.lease_home(), one.mode.lease);
   const std::string holder = text_at(lease, {"spec", "holderIdentity"});
   if (holder.empty()) {
     return wrong(about, "nobody leads, so nothing is collected or exported",

@@ -108,9 +108,10 @@ class Examination {
   }
 
   void lease(const Operator& one) {
-    const auto text = client_.get(
-        context_, resource("coordination.k8s.io", "v1", "Lease", "leases"), one.ns, one.mode.lease);
-    const std::string about = fmt::format("lease {}/{}", one.ns, one.mode.lease);
+    const auto text =
+        client_.get(context_, resource("coordination.k8s.io", "v1", "Lease", "leases"),
+                    one.mode.lease_home(), one.mode.lease);
+    const std::string about = fmt::format("lease {}/{}", one.mode.lease_home(), one.mode.lease);
     if (!text && text.error().kind == base::ErrorKind::kNotFound) {
       findings_.push_back(check_lease(one, Value(Object()), clock_.now()));
       return;

@@ -81,7 +81,7 @@ spec:
       containers:
       - name: manager
         command: [kollect, operator]
-        args: [--tenant-mode, '--watch-namespaces=a, b', --leader-elect, --leader-elect-id, mine]
+        args: [--tenant-mode, '--watch-namespaces=a, b', --leader-elect, --leader-elect-id, mine, --leader-elect-namespace=]
 status: {availableReplicas: 2}
 )";
 
@@ -93,6 +93,7 @@ TEST(Operators, AreKnownByTheirArguments) {
   EXPECT_TRUE(one.mode.tenant);
   EXPECT_THAT(one.mode.watch_namespaces, ElementsAre("a", "b"));
   EXPECT_EQ(one.mode.lease, "mine");
+  EXPECT_EQ(one.mode.lease_home(), "sys");
   EXPECT_TRUE(one.reads("a"));
   EXPECT_FALSE(one.reads("c"));
   EXPECT_FALSE(one.reads(""));

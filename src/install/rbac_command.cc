@@ -34,6 +34,7 @@ struct Options {
   bool tenant = false;
   bool no_leader_election = false;
   std::string lease = kDefaultLease;
+  std::string lease_namespace;
   bool self_signed = false;
   std::string webhook_secret = kDefaultWebhookSecret;
   std::string webhook_configuration = kDefaultWebhookConfiguration;
@@ -102,6 +103,7 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
             .default_excluded = comma_list(options.default_excluded),
             .own_namespace = grantee.ns,
             .lease = options.no_leader_election ? std::string() : options.lease,
+            .lease_namespace = options.lease_namespace,
             .webhook_secret = options.self_signed ? options.webhook_secret : std::string(),
             .webhook_configuration = options.webhook_configuration,
             .all_secrets = options.all_secrets};
@@ -166,6 +168,7 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
   app.add_flag("--no-leader-election", o.no_leader_election, "Without rights on Leases");
   cli::add_flag_value(app, "--leader-elect-id", o.lease, "As the operator's flag")
       ->capture_default_str();
+  cli::add_flag_value(app, "--leader-elect-namespace", o.lease_namespace, "As the operator's flag");
   app.add_flag("--webhook-self-signed", o.self_signed, "With rights on its own certificate");
   cli::add_flag_value(app, "--webhook-secret", o.webhook_secret, "As the operator's flag")
       ->capture_default_str();

@@ -113,9 +113,8 @@ Rights own_rights(const Mode& mode) {
   }
   if (!mode.lease.empty()) {
     const char* group = "coordination.k8s.io";
-    rights.allow(mode.own_namespace, group, "leases", {"create"});
-    rights.allow(mode.own_namespace, group, "leases", {"get", "list", "watch", "patch"},
-                 mode.lease);
+    rights.allow(mode.lease_home(), group, "leases", {"create"});
+    rights.allow(mode.lease_home(), group, "leases", {"get", "list", "watch", "patch"}, mode.lease);
   }
   if (!mode.webhook_secret.empty()) {
     rights.allow(mode.own_namespace, "", "secrets", {"create"});

@@ -68,6 +68,10 @@ struct Mode {
   std::vector<std::string> default_excluded = {};
   std::string own_namespace = "kollect-system";
   std::string lease = kDefaultLease;  ///< empty: without leader election
+  std::string lease_namespace = {};   ///< empty: its own
+  [[nodiscard]] const std::string& lease_home() const {
+    return lease_namespace.empty() ? own_namespace : lease_namespace;
+  }
   /// Secret of its own certificate, and the ValidatingWebhookConfiguration that is told of it;
   /// empty: it does not make one.
   std::string webhook_secret = {};
