@@ -332,6 +332,76 @@ spec:
                                "ORDER BY 1"), ["changed=a", "went=b"])
 
 
+class Rollup(Scenario):
+    def manifests(self, repo):
+        """Two namespaces, a cluster target over them and a cluster inventory; profile and sinks are in a third."""
+        text = "".join(f"---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {ns}, labels: {{rollup: 'yes'}}}}\n" for ns in ("north", "south"))
+        home = team("platform", cluster="c-1", table="rollup_rows", repo=repo).split("---\n")
+        text += "---\n" + "---\n".join(part for part in home if "kind: KollectTarget" not in part and "kind: KollectInventory" not in part)
+        return text + """\
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectClusterTarget
+metadata: {name: maps, labels: {rollup: maps}}
+spec:
+  profileRef: {namespace: platform, name: maps}
+  namespaceSelector: {matchLabels: {rollup: "yes"}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectClusterInventory
+metadata: {name: all}
+spec:
+  targetSelector: {matchLabels: {rollup: maps}}
+  sinkNamespace: platform
+  databaseSinkRefs: [{name: pg}]
+  snapshotSinkRefs: [{name: git}]
+"""
+
+    def cluster_status(self):
+        text = kubectl("get", "kcinv", "all", "-o", "json", check=False)
+        return json.loads(text).get("status", {}) if text else {}
+
+    def ready(self):
+        return next((f"{c['status']}/{c['reason']}" for c in self.cluster_status().get("conditions", []) if c["type"] in ("Ready", "Degraded")), None)
+
+    def test_namespaces_are_rolled_up_into_two_sinks(self):
+        repo = self.repo("rollup")
+        apply(self.manifests("rollup"))
+        self.maps("north", a="1", b="2")
+        self.maps("south", c="3")
+        self.operator()
+        until("rows in the table", lambda: self.rows("cluster", "rollup_rows", "c-1") == {"a": "1", "b": "2", "c": "3"})
+        until("files in the repository", lambda: {f.rsplit("/", 1)[-1] for f in self.files(repo)} == {"a.yaml", "b.yaml", "c.yaml"})
+        until("it is ready", lambda: self.ready() == "True/Exported")
+        until("both sinks told of", lambda: sum("lastChecksum" in e for e in self.cluster_status().get("sinkExports", [])) == 2)
+        status = self.cluster_status()
+        self.assertEqual([(s["namespace"], s["itemCount"], s["targetCount"]) for s in status["namespaceShards"]], [("north", 2, 1), ("south", 1, 1)])
+        self.assertEqual((status["targetCount"], status["itemCount"], status["namespaceShardCount"]), (1, 3, 2))
+        self.maps("north", a="changed")
+        kubectl("delete", "configmap", "c", "-n", "south")
+        until("the changes in the table", lambda: self.rows("cluster", "rollup_rows") == {"a": "changed", "b": "2"})
+        until("the changes in the repository", lambda: {f.rsplit("/", 1)[-1] for f in self.files(repo)} == {"a.yaml", "b.yaml"})
+        # A namespace falls out while nobody looks.
+        self.assertEqual(self.operators[-1].stop(), 0)
+        kubectl("label", "namespace", "north", "rollup-")
+        self.maps("south", d="4")
+        self.operator()
+        until("what happened meanwhile", lambda: self.rows("cluster", "rollup_rows") == {"d": "4"})
+        # A target that is not ready holds everything, and what was exported stays.
+        kubectl("patch", "kctgt", "maps", "--type=merge", "-p", '{"spec":{"suspend":true}}')
+        until("TargetDegraded", lambda: self.ready() == "True/TargetDegraded")
+        kubectl("label", "namespace", "north", "rollup=yes")
+        self.assertEqual(self.rows("cluster", "rollup_rows"), {"d": "4"})
+        kubectl("patch", "kctgt", "maps", "--type=merge", "-p", '{"spec":{"suspend":false}}')
+        everything = {"a": "changed", "b": "2", "d": "4"}
+        until("rows again", lambda: self.rows("cluster", "rollup_rows") == everything)
+        # A sink that is gone hangs nobody up; the other one is emptied.
+        kubectl("delete", "kollectsnapshotsink", "git", "-n", "platform")
+        kubectl("delete", "kcinv", "all", "--timeout=60s")
+        self.assertEqual(self.rows("cluster", "rollup_rows"), {})
+        kubectl("delete", "kctgt", "maps", "--timeout=60s")
+
+
 class Fleet(Scenario):
     def test_two_operators_share_a_table_and_a_repository(self):
         """Two namespaces stand for two clusters: each has its own cluster name on the same table and repository."""

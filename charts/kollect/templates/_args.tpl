@@ -26,6 +26,7 @@
 - --max-concurrent-reconciles-target={{ $atOnce.target }}
 - --max-concurrent-reconciles-inventory={{ $atOnce.inventory }}
 - --max-concurrent-reconciles-cluster-target={{ $atOnce.clusterTarget }}
+- --max-concurrent-reconciles-cluster-inventory={{ $atOnce.clusterInventory }}
 - --max-concurrent-exports={{ .Values.export.maxConcurrent }}
 {{- with .Values.export.maxBytes }}
 - --max-export-bytes={{ int64 . }}
