@@ -247,6 +247,33 @@ spec: {{databaseSinkRefs: [pg]}}
     def test_an_operator_of_the_cluster(self):
         self.works("team-b", self.install(*OFF, *self.values(self.team("team-b"))))
 
+    def test_kinds_without_a_namespace(self):
+        kinds = """\
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectClusterTarget
+metadata: {name: maps}
+spec:
+  profileRef: {namespace: team-b, name: maps}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}
+---
+apiVersion: kollect.dev/v1alpha1
+kind: KollectClusterInventory
+metadata: {name: all}
+spec: {sinkNamespace: team-b, databaseSinkRefs: [pg], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}
+"""
+        text = self.team("team-b") + kinds
+        operator = self.install(*OFF, *self.values(text))
+        op.apply(text)
+        self.maps("team-a", c="1")
+        op.until("rows", lambda: "c" in (self.rows("cluster", "chart_rows") or {}))
+        op.until("a good inventory", lambda: self.conditions("kollectclusterinventory", "default", "all").get("Ready") == "True/Exported")
+        op.kubectl("delete", "--timeout=60s", "-f", "-", stdin=kinds)
+        self.assertEqual(self.rows("cluster", "chart_rows"), {})
+        op.kubectl("delete", "--timeout=60s", "-f", "-", stdin=self.team("team-b"))
+        self.assertEqual(operator.stop(), 0)
+        self.assertNotIn("forbidden", operator.text())
+
     def test_the_operator_looks_after_its_certificate(self):
         operator = self.install(*SELF_SIGNED, "--set", "webhooks.failurePolicy=Ignore")
         configuration = "kollect-validating-webhook-configuration"
