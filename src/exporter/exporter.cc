@@ -380,6 +380,15 @@ void Exporter::hold(const inventory::Owner& owner) {
     if (!entry->plan.wanted(owner)) continue;
     for (const auto& line : entry->lines) line->schedule.hold(true);
   }
+  const base::SteadyTime now = impl_->clock.steady_now();
+  std::erase_if(impl_->queue, [&](const auto& line) {
+    if (!line->schedule.held()) return false;
+    line->schedule.abandoned();
+    line->schedule.signal(now);  // what it was about to export is news still
+    line->status.running = false;
+    return true;
+  });
+  impl_->ended.notify_all();
 }
 
 void Exporter::rows_changed(const inventory::Owner& owner) {

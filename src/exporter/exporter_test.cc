@@ -406,6 +406,34 @@ TEST_F(ExporterTest, HeldUntilItIsSetAgain) {
   ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.empty(); }));
 }
 
+TEST_F(ExporterTest, WhatWaitsForAThreadIsHeldToo) {
+  put("a", "1");
+  const auto made = plan({binding("database/x", backend_)});
+  exporter_->set(made);
+  ASSERT_TRUE(told_of_write(1));
+  // Eight passes that hang take all threads.
+  Backend slow;
+  slow.hang = true;
+  for (int i = 0; i < 8; ++i) {
+    auto other = plan({binding("database/" + std::to_string(i), slow)});
+    other.id.name = std::to_string(i);
+    other.bindings[0].open = [shared = std::make_shared<SharedSink>(std::make_unique<BackendSink>(
+                                  slow))](const base::Context&) { return shared; };
+    exporter_->set(other);
+  }
+  ASSERT_TRUE(slow.until([](Backend& b) { return b.passes.size() == 8; }));
+  store_.upsert(kOwner, 1, row("b", "1"));
+  while (!exporter_->status(kInventory)->bindings[0].running) std::this_thread::yield();
+  exporter_->hold(kOwner);
+  EXPECT_FALSE(exporter_->status(kInventory)->bindings[0].running);
+  slow.with([](Backend& b) { b.hang = false; });
+  ASSERT_TRUE(slow.until([](Backend& b) { return b.passes.size() > 8; }));
+  backend_.with([](Backend& b) { EXPECT_EQ(b.rows.size(), 1U); });
+  exporter_->set(made);
+  ASSERT_TRUE(told_of_write(2));
+  backend_.with([](Backend& b) { EXPECT_EQ(b.rows.size(), 2U); });
+}
+
 TEST_F(ExporterTest, OneRowOfEachUid) {
   const Owner last{.owner_class = OwnerClass::kTarget, .ns = "n", .name = "u"};
   put("a", "of t");

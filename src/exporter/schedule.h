@@ -48,6 +48,7 @@ class Schedule {
   void configure(ScheduleSettings settings, base::SteadyTime now);
   /// While held nothing is due: suspended, or a target's first list is not complete.
   void hold(bool held) { held_ = held; }
+  [[nodiscard]] bool held() const { return held_; }
   /// The first export waits until then.
   void not_before(base::SteadyTime when) { not_before_ = when; }
   /// Rows changed.

@@ -68,5 +68,26 @@ TEST_F(Cache, VersionsThatAreNoNumbersAreTakenAsNewer) {
   EXPECT_EQ(kind(), "Secret");
 }
 
+// What cannot be listed is unknown, not absent.
+TEST(CacheLookup, SaysWhyItIsNotComplete) {
+  ObjectCache<api::Scope> cache("KollectScope");
+  kube::ObjectReceiver& feed = cache.feed("");
+  EXPECT_TRUE(cache.waiting());
+  EXPECT_FALSE(cache.tell(std::nullopt));
+  EXPECT_FALSE(cache.tell(base::retryable("unreachable"))) << "passes by itself";
+  EXPECT_TRUE(cache.waiting());
+  EXPECT_TRUE(cache.tell(base::denied("no right", "forbidden")));
+  EXPECT_FALSE(cache.tell(base::denied("no right", "forbidden"))) << "no news";
+  EXPECT_FALSE(cache.waiting());
+  EXPECT_EQ(cache.lookup_error()->reason, "forbidden");
+  EXPECT_FALSE(cache.tell(base::retryable("unreachable")));
+  EXPECT_EQ(cache.lookup_error()->reason, "forbidden");
+  feed.begin_list();
+  feed.end_list();
+  EXPECT_TRUE(cache.synced());
+  EXPECT_FALSE(cache.lookup_error());
+  EXPECT_FALSE(cache.tell(base::denied("withdrawn"))) << "what was read stands";
+}
+
 }  // namespace
 }  // namespace kollect::manager
