@@ -13,8 +13,9 @@ import operator_test as op
 from sandbox import Sandbox
 
 OPS = "/apis/kollect.dev/v1alpha1/namespaces/ops/"
+ROLLUPS = "/apis/kollect.dev/v1alpha1/kollectclusterinventories"
 HOUR = datetime.timedelta(hours=1)
-SINKS = ("database/pg", "database/file", "snapshot/git")
+SINKS = ("database/pg", "database/file", "snapshot/git", "database/rollup")
 
 
 def manifests(folder):
@@ -22,7 +23,11 @@ def manifests(folder):
             + m.profile("ops", "apps", "Deployment", {"name": "replicas", "path": "$.spec.replicas", "type": "int"}, group="apps")
             + m.target("ops", "apps", "apps")
             + m.postgres_sink("ops", op.dsn(), "idle") + m.sqlite_sink("ops", "rows.db") + m.git_sink("ops", f"file://{folder}/rows.git")
-            + m.inventory("ops", databaseSinkRefs=["pg", "file"], snapshotSinkRefs=["git"]))
+            + m.inventory("ops", databaseSinkRefs=["pg", "file"], snapshotSinkRefs=["git"])
+            # The same over all namespaces, one row of each object of two targets.
+            + "".join(m.document("KollectClusterTarget", None, name, {"profileRef": {"namespace": "ops", "name": "apps"}}) for name in ("one", "two"))
+            + m.sqlite_sink("ops", "rollup.db", "rollup")
+            + m.document("KollectClusterInventory", None, "all", {"sinkNamespace": "ops", "databaseSinkRefs": ["rollup"], "dedupe": "byResourceUID"}))
 
 
 class Idle(op.Scenario):
@@ -37,8 +42,9 @@ class Idle(op.Scenario):
     def written(self):
         """Everything that would tell of a write."""
         folder = pathlib.Path(self.folder)
-        rows = harness.sqlite_rows(folder / "rows.db", "SELECT count(*), max(exported_at) FROM inventory_rows")
-        history = harness.sqlite_rows(folder / "rows.db", "SELECT count(*) FROM inventory_changes")
+        files = [folder / "rows.db", folder / "rollup.db"]
+        rows = [harness.sqlite_rows(file, "SELECT count(*), max(exported_at) FROM inventory_rows") for file in files]
+        history = [harness.sqlite_rows(file, "SELECT count(*) FROM inventory_changes") for file in files]
         return {
             "table": op.sql("select count(*), max(exported_at), max(xmin::text::bigint) from idle"),
             "file": (rows, history),
@@ -64,12 +70,14 @@ class Idle(op.Scenario):
             return {sink: sum(f'"sink":"{sink}"' in line for line in lines) for sink in SINKS}
 
         def settled():
-            inventory = self.sandbox.call("GET", OPS + "kollectinventories/all").get("status", {})
-            return min(refreshes().values()) >= 2 and len(inventory["sinkExports"]) == 3 and all("Debounced" in str(one) for one in inventory["sinkExports"])
+            entries = [entry for path in (OPS + "kollectinventories", ROLLUPS)
+                       for entry in self.sandbox.call("GET", path + "/all").get("status", {}).get("sinkExports", [])]
+            return min(refreshes().values()) >= 2 and len(entries) == 4 and all("Debounced" in str(one) for one in entries)
 
         op.until("everything is exported and said", settled)
         before, began = self.written(), now()
         self.assertEqual(before["table"][0].split("\t")[0], "500")
+        self.assertEqual([count for (count, _), in before["file"][0]], [500, 500])
         end = (datetime.datetime.fromisoformat(began) + HOUR).isoformat()
         # The clock stretches passes as well: on a busy machine sixty refreshes may take more than the hour.
         op.until("an hour and sixty refreshes", lambda: now() > end and min(refreshes(began).values()) >= 60, 300)
