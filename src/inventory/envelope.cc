@@ -133,9 +133,11 @@ base::Result<std::vector<Part>> cut_parts(const RowSet& rows, const EnvelopeMeta
     text.clear();
     append_row_json(text, row);
     if (cutter.add(text.size())) return {};
-    return base::terminal(fmt::format(
-        "row {}/{} of target {}/{} alone is {} bytes and does not fit into a document of {} bytes",
-        row.ns, row.name, row.target_namespace, row.target_name, text.size(), ceiling));
+    return base::terminal(
+        fmt::format("row {}/{} of target {}/{} alone is {} bytes and does not fit into a document "
+                    "of {} bytes",
+                    row.ns, row.name, row.target_namespace, row.target_name, text.size(), ceiling),
+        "too-large");
   }));
   return cutter.finish();
 }

@@ -96,6 +96,10 @@ Sender& Client::sender() {
   return impl_->sender;
 }
 
+RequestCounts Client::request_counts() const {
+  return impl_->sender.request_counts();
+}
+
 std::vector<std::string> Client::server_warnings() const {
   return impl_->sender.warnings();
 }

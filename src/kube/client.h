@@ -87,6 +87,9 @@ class ListReceiver {
   virtual base::Result<> page(std::string_view json_text) = 0;
 };
 
+/// Answers by status code ("<error>": none came) and method, watches included.
+using RequestCounts = std::map<std::pair<std::string, std::string>, std::uint64_t>;
+
 struct ClientOptions {
   base::Duration request_timeout = std::chrono::seconds(30);  ///< without progress
   base::Duration discovery_timeout = std::chrono::seconds(32);
@@ -126,6 +129,7 @@ class Client {
   [[nodiscard]] const ClusterConfig& config() const;
   /// Warning headers of the server, each text once.
   [[nodiscard]] std::vector<std::string> server_warnings() const;
+  [[nodiscard]] RequestCounts request_counts() const;
   /// For the room's own use.
   [[nodiscard]] Sender& sender();
 

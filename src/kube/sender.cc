@@ -49,6 +49,7 @@ base::Result<http::Response> Sender::send(const base::Context& context, const Ca
     auto response = http_->fetch(context, make_request(call, credential));
     const bool may_again = attempt < call.retries.value_or(options_.retries);
     if (!response) {
+      count("<error>", call.method);
       const bool taken = response.error().reason != "unreachable";
       if (!may_again || !allows(call.again, taken) || !worth_retry(response.error())) {
         return transport_error(response.error());
@@ -56,7 +57,7 @@ base::Result<http::Response> Sender::send(const base::Context& context, const Ca
       KL_TRY(wait(context, attempt, response.error().message, std::nullopt));
       continue;
     }
-    note(*response);
+    note(*response, call.method);
     if (response->status == 401 && !renewed) {
       renewed = true;
       const std::uint64_t refused = credential.generation;
@@ -108,8 +109,19 @@ base::Result<> Sender::wait(const base::Context& context, std::uint32_t attempt,
   return base::cancelled(fmt::format("no time left to try again: {}", why), "timeout");
 }
 
-void Sender::note(const http::Response& response) {
+void Sender::count(const std::string& code, const std::string& method) {
+  const std::lock_guard lock(mutex_);
+  ++counts_[{code, method}];
+}
+
+RequestCounts Sender::request_counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+void Sender::note(const http::Response& response, const std::string& method) {
   reached_ = true;
+  count(std::to_string(response.status), method);
   const auto [first, last] = response.headers.equal_range("warning");
   for (auto it = first; it != last; ++it) {
     std::string text = warning_text(it->second);

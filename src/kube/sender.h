@@ -52,8 +52,8 @@ class Sender {
   base::Error refusal(const base::Context& context, std::string_view label, int status,
                       std::string_view body);
   [[nodiscard]] http::Request make_request(const Call& call, const Credential& credential) const;
-  /// Collects Warning headers and remembers that the server was reached.
-  void note(const http::Response& response);
+  /// Counts the answer, collects Warning headers and remembers that the server was reached.
+  void note(const http::Response& response, const std::string& method = "GET");
   /// A server that answered before may just be restarting: worth a retry.
   [[nodiscard]] bool worth_retry(const base::Error& error) const;
   /// Logs and waits before a retry. Error: cancelled.
@@ -67,8 +67,11 @@ class Sender {
   [[nodiscard]] const ClientOptions& options() const { return options_; }
   [[nodiscard]] const base::Logger* log() const { return log_; }
   [[nodiscard]] std::vector<std::string> warnings() const;
+  [[nodiscard]] RequestCounts request_counts() const;
 
  private:
+  void count(const std::string& code, const std::string& method);
+
   const std::shared_ptr<http::Client> http_;
   const ClusterConfig config_;
   const ClientOptions options_;
@@ -78,6 +81,7 @@ class Sender {
   std::atomic<bool> reached_ = false;
   mutable std::mutex mutex_;
   std::vector<std::string> warnings_;
+  RequestCounts counts_;
 };
 
 /// Text of a Warning header ("299 - \"text\""); empty when it is none.

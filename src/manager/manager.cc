@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "api/codec.h"
 #include "collector/collector.h"
 #include "inventory/row_store.h"
@@ -16,6 +18,9 @@
 #include "manager/sink_registry.h"
 #include "manager/target_board.h"
 #include "manager/target_controller.h"
+#include "manager/telemetry/domain_series.h"
+#include "manager/telemetry/engine_page.h"
+#include "manager/telemetry/telemetry.h"
 #include "manager/work_queue.h"
 #include "manager/workers.h"
 #include "manager/writer.h"
@@ -76,6 +81,11 @@ struct Manager::Impl {
   template <class T>
   void watch_in(const std::string& kind, ObjectCache<T>& cache, const std::string& ns);
   [[nodiscard]] bool synced() const;
+  [[nodiscard]] Workers::Seen seen_by(const std::string& controller);
+  [[nodiscard]] std::vector<ShownTarget> shown_targets() const;
+  void fill_page(metrics::Page& page);
+  void count_debounced(const char* controller, const sinks::InventoryId& inventory);
+  void count_profile_of(const Key& cluster_target);
 
   kube::Client& client;
   const base::Clock& clock;
@@ -83,6 +93,9 @@ struct Manager::Impl {
   std::shared_ptr<base::Redactor> redactor;
   ManagerOptions options;
   const Fence& fence;
+
+  metrics::Registry registry;
+  Telemetry telemetry{registry};
 
   WorkQueue target_queue{clock, queue_options(options.reconcile_rate_limit)};
   WorkQueue inventory_queue{clock, queue_options(options.reconcile_rate_limit)};
@@ -149,7 +162,8 @@ struct Manager::Impl {
                      clock,
                      options.sinks,
                      options.watch_namespaces,
-                     fence};
+                     fence,
+                     telemetry};
   TargetBoard board;
   ClusterTargetBoard cluster_board;
   Writer writer{client, log, fence};
@@ -191,6 +205,10 @@ struct Manager::Impl {
                          clock,
                          options.watch_namespaces};
 
+  std::mutex page_mutex;
+  TargetErrors target_errors{registry};
+  DomainSeries domain{store, clock, options.metrics_interval};
+
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
   /// What caches have to be told of their reflectors; true when it is news.
@@ -218,6 +236,13 @@ void Manager::Impl::wire() {
   });
   collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
+  registry.before_text([this] {
+    std::map<inventory::Owner, collector::Signals> signals;
+    for (const auto& target : collector.targets()) signals[target] = collector.signals(target);
+    const std::scoped_lock lock(page_mutex);
+    target_errors.look(signals);
+  });
+  registry.on_page([this](metrics::Page& page) { fill_page(page); });
   exporter.on_outcome([this](const sinks::InventoryId& id) {
     const Key key{.ns = id.ns, .name = id.name};
     if (inventories.get(key)) {
@@ -325,6 +350,85 @@ bool Manager::Impl::synced() const {
           (cluster_targets.synced() && cluster_scopes.synced() && cluster_inventories.synced()));
 }
 
+Workers::Seen Manager::Impl::seen_by(const std::string& controller) {
+  return [this, controller](base::Duration took, const base::Error* error) {
+    telemetry.reconciled(controller, took, error);
+  };
+}
+
+std::vector<ShownTarget> Manager::Impl::shown_targets() const {
+  std::vector<ShownTarget> shown;
+  const auto add = [&](const inventory::Owner& owner, const Key& profile_key) {
+    const auto profile = profiles.get(profile_key);
+    if (!profile || profile->problem) return;
+    const api::ProfileSpec& spec = profile->object.spec;
+    shown.push_back(
+        {.target = owner,
+         .profile = profile_key.name,
+         .profile_version = fmt::format("{} {}", profile->meta().uid, profile->meta().generation),
+         .gvk = spec.target_gvk,
+         .definitions = spec.metrics});
+  };
+  using Class = inventory::OwnerClass;
+  for (const auto& target : targets.all()) {
+    const Key key = target->key();
+    add({.owner_class = Class::kTarget, .ns = key.ns, .name = key.name},
+        {.ns = key.ns, .name = target->object.spec.profile_ref});
+  }
+  for (const auto& target : cluster_targets.all()) {
+    const auto& ref = target->object.spec.profile_ref;
+    add({.owner_class = Class::kClusterTarget, .ns = "", .name = target->key().name},
+        {.ns = ref.ns, .name = ref.name});
+  }
+  return shown;
+}
+
+void Manager::Impl::count_debounced(const char* controller, const sinks::InventoryId& inventory) {
+  const auto status = exporter.status(inventory);
+  if (!status) return;
+  telemetry.debounced(controller, static_cast<std::size_t>(std::ranges::count(
+                                      status->bindings, exporter::BindingStatus::State::kDebounced,
+                                      &exporter::BindingStatus::state)));
+}
+
+void Manager::Impl::count_profile_of(const Key& cluster_target) {
+  const auto target = cluster_targets.get(cluster_target);
+  if (!target) return;
+  const auto& ref = target->object.spec.profile_ref;
+  const auto& watched = options.watch_namespaces;
+  std::optional<base::Error> error;
+  if (!watched.empty() && std::ranges::find(watched, ref.ns) == watched.end()) {
+    error = base::denied("the operator does not read that namespace");
+  } else if (!profiles.get({.ns = ref.ns, .name = ref.name})) {
+    error = base::not_found("no such profile");
+  }
+  telemetry.static_ref("KollectClusterTarget", "profile", error ? &*error : nullptr);
+}
+
+void Manager::Impl::fill_page(metrics::Page& page) {
+  show_queue(page, "KollectTarget", target_queue);
+  show_queue(page, "KollectClusterTarget", cluster_target_queue);
+  show_queue(page, "KollectInventory", inventory_queue);
+  show_queue(page, "KollectClusterInventory", cluster_inventory_queue);
+  show_collector(page, collector.stats());
+  show_store(page, store.stats());
+  show_requests(page, client.config().server, client.request_counts());
+  std::size_t rows = 0;
+  for (const auto& inventory : inventories.all()) {
+    const Key key = inventory->key();
+    const auto status = exporter.status({.ns = key.ns, .name = key.name});
+    if (status) rows += show_inventory(page, "KollectInventory", key.ns, key.name, *status);
+  }
+  for (const auto& inventory : cluster_inventories.all()) {
+    const std::string name = inventory->key().name;
+    const auto status = exporter.status({.ns = ClusterInventoryController::kPlace, .name = name});
+    if (status) rows += show_inventory(page, "KollectClusterInventory", "", name, *status);
+  }
+  page.gauge("kollect_inventory_items_total", "Rows of all inventories.", {},
+             static_cast<double>(rows));
+  domain.show(page, shown_targets());
+}
+
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
                  std::shared_ptr<base::Redactor> redactor, ManagerOptions options,
                  const Fence& fence)
@@ -380,13 +484,14 @@ void Manager::start() {
       [this](const base::Context& context, const Key& key) {
         return impl_->target_controller.reconcile(context, key);
       },
-      impl.clock, impl.log));
+      impl.clock, impl.log, impl.seen_by("KollectTarget")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclustertarget", impl.cluster_target_queue, impl.options.cluster_target_workers,
       [this](const base::Context& context, const Key& key) {
+        impl_->count_profile_of(key);
         return impl_->cluster_target_controller.reconcile(context, key);
       },
-      impl.clock, impl.log));
+      impl.clock, impl.log, impl.seen_by("KollectClusterTarget")));
 }
 
 void Manager::lead() {
@@ -399,16 +504,21 @@ void Manager::lead() {
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
       [this](const base::Context& context, const Key& key) {
-        return impl_->inventory_controller.reconcile(context, key);
+        auto next = impl_->inventory_controller.reconcile(context, key);
+        impl_->count_debounced("KollectInventory", {.ns = key.ns, .name = key.name});
+        return next;
       },
-      impl.clock, impl.log));
+      impl.clock, impl.log, impl.seen_by("KollectInventory")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclusterinventory", impl.cluster_inventory_queue,
       impl.options.cluster_inventory_workers,
       [this](const base::Context& context, const Key& key) {
-        return impl_->cluster_inventory_controller.reconcile(context, key);
+        auto next = impl_->cluster_inventory_controller.reconcile(context, key);
+        impl_->count_debounced("KollectClusterInventory",
+                               {.ns = ClusterInventoryController::kPlace, .name = key.name});
+        return next;
       },
-      impl.clock, impl.log));
+      impl.clock, impl.log, impl.seen_by("KollectClusterInventory")));
 }
 
 void Manager::stop() {
@@ -426,6 +536,10 @@ void Manager::stop() {
 
 const admission::Lookup& Manager::lookup() const {
   return impl_->lookup;
+}
+
+metrics::Registry& Manager::metrics() {
+  return impl_->registry;
 }
 
 ManagerHealth Manager::health() const {

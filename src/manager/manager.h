@@ -16,6 +16,7 @@
 #include "extract/program.h"
 #include "kube/client.h"
 #include "manager/leader/fence.h"
+#include "metrics/registry.h"
 #include "sinks/factory.h"
 
 namespace kollect::manager {
@@ -39,6 +40,8 @@ struct ManagerOptions {
   base::Duration count_resync = std::chrono::seconds(60);
   exporter::ExporterOptions exporter;
   base::Duration drain = std::chrono::seconds(30);
+  base::Duration metrics_interval =
+      std::chrono::seconds(30);  ///< of sums over the rows of a target
 };
 
 /// What is alive and what not yet; for probes, metrics and tests.
@@ -72,6 +75,9 @@ class Manager {
   [[nodiscard]] ManagerHealth health() const;
   /// What admission rules look up, from its caches. Lives as long as it.
   [[nodiscard]] const admission::Lookup& lookup() const;
+  /// What there is to measure; lives as long as this. A page of it reads the rows of targets that
+  /// have changed.
+  [[nodiscard]] metrics::Registry& metrics();
 
  private:
   struct Impl;

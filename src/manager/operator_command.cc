@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/program.h"
 #include "http/client.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
@@ -15,7 +16,9 @@
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
 #include "manager/probes.h"
+#include "manager/telemetry/metrics_server.h"
 #include "manager/webhooks.h"
+#include "metrics/process.h"
 
 namespace kollect::manager {
 namespace {
@@ -79,6 +82,18 @@ kube::ClientOptions client_options(const cli::Invocation& invocation) {
   return options;
 }
 
+/// What is not the manager's: the process, and whether it leads.
+void add_own_metrics(metrics::Registry& registry, const cli::Invocation& invocation,
+                     const OperatorFlags& flags, const Elector* elector) {
+  metrics::add_process_metrics(registry, cli::version(), *invocation.clock);
+  if (elector == nullptr) return;
+  registry.on_page([elector, name = flags.lease_name](metrics::Page& page) {
+    const bool leads = elector->status().state == Election::State::kLeading;
+    page.gauge("leader_election_master_status", "1: this process holds the lease.",
+               {{"name", name}}, leads ? 1 : 0);
+  });
+}
+
 /// Everything from the first thread to the last.
 int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::ClusterConfig& cluster,
         const base::Logger& log, const std::shared_ptr<base::Redactor>& redactor) {
@@ -119,6 +134,17 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
       return kFailed;
     }
     probes = std::move(*served);
+  }
+  std::unique_ptr<MetricsServer> metrics;
+  if (flags.metrics.enabled()) {
+    add_own_metrics(manager.metrics(), invocation, flags, elector.get());
+    auto served = MetricsServer::start(flags.metrics, manager.metrics(), client, clock, &log);
+    if (!served) {
+      log.error(served.error().message);
+      return kFailed;
+    }
+    metrics = std::move(*served);
+    log.info("metrics are served", {{"port", std::to_string(metrics->port())}});
   }
   log.info("operator starts", {{"server", cluster.server}});
   manager.start();

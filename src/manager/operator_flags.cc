@@ -27,6 +27,7 @@ struct Texts {
   std::string lease = "60s";
   std::string renew_deadline = "40s";
   std::string retry = "5s";
+  std::string metrics_interval = "30s";
   std::string log_level = "info";
   std::string log_format = "json";
   std::int64_t max_export_bytes = 1572864;
@@ -121,6 +122,15 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   text("--export-start-spread", texts.start_spread,
        "First exports to sinks with a cluster name wait a random time up to this");
   text("--drain-timeout", texts.drain, "How long running exports may take at the end");
+  text("--metrics-bind-address", flags.metrics.address, "Address of /metrics; 0: none");
+  add_switch(app, "--metrics-secure", flags.metrics.secure,
+             "Metrics over HTTPS, for bearer tokens that may get the path /metrics");
+  text("--metrics-cert-path", flags.metrics.cert_path,
+       "Folder with the certificate of the metrics");
+  text("--metrics-cert-name", flags.metrics.cert_name, "File of the certificate in that folder");
+  text("--metrics-cert-key", flags.metrics.cert_key, "File of its key");
+  text("--collect-metrics-sample-interval", texts.metrics_interval,
+       "Rows of a target are read for metrics at most this often");
   add_switch(app, "--leader-elect", flags.leader_elect,
              "Several processes may run; the one that holds a lease of the cluster writes");
   text("--leader-elect-lease-duration", texts.lease,
@@ -178,6 +188,8 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
     return base::configuration("--watch-silence must be 1s or more");
   }
   KL_ASSIGN(m.drain, duration("--drain-timeout", texts.drain));
+  KL_ASSIGN(m.metrics_interval,
+            duration("--collect-metrics-sample-interval", texts.metrics_interval));
   KL_ASSIGN(flags.election.lease, duration("--leader-elect-lease-duration", texts.lease));
   KL_ASSIGN(flags.election.renew_deadline,
             duration("--leader-elect-renew-deadline", texts.renew_deadline));

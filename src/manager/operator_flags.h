@@ -10,6 +10,7 @@
 #include "cli/invocation.h"
 #include "manager/leader/election.h"
 #include "manager/manager.h"
+#include "manager/telemetry/metrics_server.h"
 #include "manager/webhooks.h"
 
 namespace kollect::manager {
@@ -20,6 +21,7 @@ struct OperatorFlags {
   std::string health_address = ":8081";
   base::LogLevel log_level = base::LogLevel::kInfo;
   base::LogFormat log_format = base::LogFormat::kJson;
+  MetricsOptions metrics;
   bool leader_elect = false;
   ElectionTimes election;
   std::string lease_name = "3274ac8a.kollect.dev";

@@ -131,7 +131,8 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
                   auth.version, ca_version);
   resolved.open = [this, name, sink, auth = std::move(auth.data), ca = std::move(ca),
                    identity = resolved.identity](const base::Context&) {
-    return open(name, identity, [&] { return make(sink->object, auth, ca, options_); });
+    return open(name, identity, sink->object.spec.type,
+                [&] { return make(sink->object, auth, ca, options_); });
   };
   return resolved;
 }
@@ -168,7 +169,7 @@ std::optional<base::Error> SinkRegistry::unavailable() const {
 }
 
 base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(
-    const SinkName& name, const std::string& identity,
+    const SinkName& name, const std::string& identity, const std::string& type,
     const std::function<base::Result<std::unique_ptr<sinks::Sink>>()>& make) {
   const base::SteadyTime now = clock_.steady_now();
   {
@@ -180,7 +181,8 @@ base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(
     }
   }
   KL_ASSIGN(auto made, make());
-  auto shared = std::make_shared<exporter::SharedSink>(behind(fence_, std::move(made)));
+  auto shared = std::make_shared<exporter::SharedSink>(
+      behind(fence_, metered(telemetry_, clock_, type, std::move(made))));
   const std::scoped_lock lock(mutex_);
   backends_.insert_or_assign(name.text(),
                              Backend{.identity = identity, .sink = shared, .used_at = now});

@@ -16,6 +16,7 @@
 #include "manager/leader/fence.h"
 #include "manager/object_cache.h"
 #include "manager/secret_reader.h"
+#include "manager/telemetry/telemetry.h"
 #include "sinks/factory.h"
 
 namespace kollect::manager {
@@ -46,19 +47,21 @@ struct ResolvedSink {
 };
 
 /// Backends are built at the first use and shared by all inventories that name the sink, as long as
-/// sink and secrets are the same. All of them are behind the fence. Thread-safe.
+/// sink and secrets are the same. All of them are behind the fence, and their passes are
+/// counted. Thread-safe.
 class SinkRegistry {
  public:
   /// `watch_namespaces`: those that are read; empty: all.
   SinkRegistry(SinkCaches caches, SecretReader& secrets, const base::Clock& clock,
                sinks::SinkOptions options, std::vector<std::string> watch_namespaces,
-               const Fence& fence)
+               const Fence& fence, Telemetry& telemetry)
       : caches_(caches),
         secrets_(secrets),
         clock_(clock),
         options_(std::move(options)),
         watch_namespaces_(std::move(watch_namespaces)),
-        fence_(fence) {}
+        fence_(fence),
+        telemetry_(telemetry) {}
 
   /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkForbidden (the
   /// operator may not read it), SinkLookupFailed, SinkUnreachable (a probe found it broken),
@@ -83,7 +86,7 @@ class SinkRegistry {
   base::Result<ResolvedSink> resolve_in(const base::Context& context, const SinkName& name,
                                         const ObjectCache<T>& cache);
   base::Result<std::shared_ptr<exporter::SharedSink>> open(
-      const SinkName& name, const std::string& identity,
+      const SinkName& name, const std::string& identity, const std::string& type,
       const std::function<base::Result<std::unique_ptr<sinks::Sink>>()>& make);
 
   SinkCaches caches_;
@@ -92,6 +95,7 @@ class SinkRegistry {
   sinks::SinkOptions options_;
   std::vector<std::string> watch_namespaces_;
   const Fence& fence_;
+  Telemetry& telemetry_;
   std::mutex mutex_;
   std::map<std::string, Backend> backends_;
 };

@@ -5,6 +5,7 @@
 namespace kollect::manager {
 
 void WorkQueue::plan(const Key& key, base::SteadyTime when) {
+  ++adds_;
   if (running_.contains(key)) {
     const auto [it, fresh] = again_.emplace(key, when);
     if (!fresh) it->second = std::min(it->second, when);
@@ -31,6 +32,7 @@ void WorkQueue::add_after(const Key& key, base::Duration wait) {
 
 void WorkQueue::add_failed(const Key& key) {
   const std::scoped_lock lock(mutex_);
+  ++retries_;
   const std::uint32_t doublings = std::min<std::uint32_t>(failures_[key]++, 40);
   base::Duration wait = options_.backoff_cap;
   if (options_.backoff_base <= options_.backoff_cap / (std::int64_t{1} << doublings)) {
@@ -81,6 +83,14 @@ void WorkQueue::done(const Key& key) {
     again_.erase(it);
     plan(key, when);
   }
+}
+
+WorkQueue::Counts WorkQueue::counts() const {
+  const std::scoped_lock lock(mutex_);
+  Counts counts{.running = running_.size(), .adds = adds_, .retries = retries_};
+  const base::SteadyTime now = clock_.steady_now();
+  for (auto it = order_.begin(); it != order_.end() && it->first <= now; ++it) ++counts.due;
+  return counts;
 }
 
 std::size_t WorkQueue::waiting() const {

@@ -53,6 +53,13 @@ class WorkQueue {
 
   [[nodiscard]] std::size_t waiting() const;
   [[nodiscard]] std::size_t running() const;
+  struct Counts {
+    std::size_t due = 0;  ///< could be taken now; waiting() has those that are planned as well
+    std::size_t running = 0;
+    std::uint64_t adds = 0;
+    std::uint64_t retries = 0;
+  };
+  [[nodiscard]] Counts counts() const;
   /// When the next planned key is due.
   [[nodiscard]] std::optional<base::SteadyTime> next_due() const;
 
@@ -69,6 +76,8 @@ class WorkQueue {
   std::set<Key> running_;
   std::map<Key, base::SteadyTime> again_;  ///< added while running
   std::map<Key, std::uint32_t> failures_;
+  std::uint64_t adds_ = 0;
+  std::uint64_t retries_ = 0;
 };
 
 }  // namespace kollect::manager

@@ -11,8 +11,13 @@ constexpr base::Duration kLookLimit = std::chrono::minutes(10);
 }  // namespace
 
 Workers::Workers(std::string name, WorkQueue& queue, std::size_t threads, Look look,
-                 const base::Clock& clock, const base::Logger* log)
-    : name_(std::move(name)), queue_(queue), look_(std::move(look)), clock_(clock), log_(log) {
+                 const base::Clock& clock, const base::Logger* log, Seen seen)
+    : name_(std::move(name)),
+      queue_(queue),
+      look_(std::move(look)),
+      clock_(clock),
+      log_(log),
+      seen_(std::move(seen)) {
   for (std::size_t i = 0; i < threads; ++i) {
     threads_.emplace_back([this](const std::stop_token& stop) { run(stop); });
   }
@@ -35,9 +40,26 @@ void Workers::run(const std::stop_token& stop) {
   }
 }
 
+base::Result<std::optional<base::Duration>> Workers::timed_look(const base::Context& context,
+                                                                const Key& key) {
+  const base::SteadyTime began = clock_.steady_now();
+  const auto tell = [&](const base::Error* error) {
+    if (seen_) seen_(clock_.steady_now() - began, error);
+  };
+  try {
+    auto result = look_(context, key);
+    tell(result ? nullptr : &result.error());
+    return result;
+  } catch (const std::exception&) {
+    const base::Error error = base::retryable("exception");
+    tell(&error);
+    throw;
+  }
+}
+
 void Workers::look_at(const base::Context& context, const Key& key) {
   try {
-    const auto result = look_(context, key);
+    const auto result = timed_look(context, key);
     if (result) {
       queue_.forget(key);
       if (*result) queue_.add_after(key, **result);

@@ -21,8 +21,10 @@ class Workers {
  public:
   using Look =
       std::function<base::Result<std::optional<base::Duration>>(const base::Context&, const Key&)>;
+  /// What a look came to (null: well), and how long it took; on a worker, quick.
+  using Seen = std::function<void(base::Duration took, const base::Error* error)>;
   Workers(std::string name, WorkQueue& queue, std::size_t threads, Look look,
-          const base::Clock& clock, const base::Logger* log);
+          const base::Clock& clock, const base::Logger* log, Seen seen = nullptr);
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -31,12 +33,15 @@ class Workers {
  private:
   void run(const std::stop_token& stop);
   void look_at(const base::Context& context, const Key& key);
+  base::Result<std::optional<base::Duration>> timed_look(const base::Context& context,
+                                                         const Key& key);
 
   std::string name_;
   WorkQueue& queue_;
   Look look_;
   const base::Clock& clock_;
   const base::Logger* log_;
+  Seen seen_;
   std::vector<std::jthread> threads_;
 };
 

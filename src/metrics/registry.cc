@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <sstream>
 
@@ -76,12 +77,57 @@ void append(std::vector<prometheus::MetricFamily>& to, const Families<Series>& f
 
 }  // namespace
 
+struct Page::Impl {
+  std::map<std::string, prometheus::MetricFamily> families;
+
+  prometheus::ClientMetric& add(const std::string& name, const std::string& help,
+                                prometheus::MetricType type, const Labels& labels) {
+    must(good_name(name, false), name, "not a name of a metric");
+    prometheus::MetricFamily& family = families[name];
+    must(family.name.empty() || family.type == type, name, "is of another type already");
+    family.name = name;
+    family.help = help;
+    family.type = type;
+    prometheus::ClientMetric metric;
+    for (const auto& [key, value] : labels) {
+      must(good_name(key, true), name, "not a label");
+      metric.label.push_back({key, value});
+    }
+    return family.metric.emplace_back(std::move(metric));
+  }
+};
+
+void Page::counter(const std::string& name, const std::string& help, const Labels& labels,
+                   double value) {
+  impl_.add(name, help, prometheus::MetricType::Counter, labels).counter.value = value;
+}
+
+void Page::gauge(const std::string& name, const std::string& help, const Labels& labels,
+                 double value) {
+  impl_.add(name, help, prometheus::MetricType::Gauge, labels).gauge.value = value;
+}
+
+void Page::histogram(const std::string& name, const std::string& help,
+                     std::span<const double> bounds, std::span<const std::uint64_t> counts,
+                     double sum, const Labels& labels) {
+  must(counts.size() == bounds.size() + 1, name, "one count more than bounds");
+  auto& shown = impl_.add(name, help, prometheus::MetricType::Histogram, labels).histogram;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    shown.sample_count += counts[i];
+    shown.bucket.push_back({shown.sample_count, i < bounds.size()
+                                                    ? bounds[i]
+                                                    : std::numeric_limits<double>::infinity()});
+  }
+  shown.sample_sum = sum;
+}
+
 struct Registry::Impl {
   std::mutex mutex;
   Families<prometheus::Counter> counters;
   Families<prometheus::Gauge> gauges;
   Families<prometheus::Histogram> histograms;
   std::vector<std::function<void()>> refreshes;
+  std::vector<std::function<void(Page&)>> fills;
 
   /// `make` makes a series.
   template <class Series, class Make>
@@ -131,14 +177,25 @@ void Registry::before_text(std::function<void()> refresh) {
   impl_->refreshes.push_back(std::move(refresh));
 }
 
+void Registry::on_page(std::function<void(Page&)> fill) {
+  const std::scoped_lock lock(impl_->mutex);
+  impl_->fills.push_back(std::move(fill));
+}
+
 std::string Registry::text() const {
   std::vector<std::function<void()>> refreshes;
+  std::vector<std::function<void(Page&)>> fills;
   {
     const std::scoped_lock lock(impl_->mutex);
     refreshes = impl_->refreshes;
+    fills = impl_->fills;
   }
   for (const auto& refresh : refreshes) refresh();
+  Page::Impl looked_up;
+  Page page(looked_up);
+  for (const auto& fill : fills) fill(page);
   std::vector<prometheus::MetricFamily> families;
+  for (auto& [name, family] : looked_up.families) families.push_back(std::move(family));
   {
     const std::scoped_lock lock(impl_->mutex);
     append(families, impl_->counters);

@@ -1,9 +1,11 @@
 // Counters, gauges and histograms, and their text (Prometheus text exposition format 0.0.4).
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +55,24 @@ class Histogram {
   prometheus::Histogram* series_;
 };
 
+/// What is looked up for one page and not kept: a series is there as long as somebody adds it.
+/// Names and labels as of Registry; a name is either here or there.
+class Page {
+ public:
+  void counter(const std::string& name, const std::string& help, const Labels& labels,
+               double value);
+  void gauge(const std::string& name, const std::string& help, const Labels& labels, double value);
+  /// `counts`: up to each bound, not cumulative, and beyond the last one.
+  void histogram(const std::string& name, const std::string& help, std::span<const double> bounds,
+                 std::span<const std::uint64_t> counts, double sum, const Labels& labels = {});
+
+ private:
+  friend class Registry;
+  struct Impl;
+  explicit Page(Impl& impl) : impl_(impl) {}
+  Impl& impl_;
+};
+
 /// Metrics of a program. Thread-safe.
 class Registry {
  public:
@@ -75,6 +95,9 @@ class Registry {
   /// Called before each text(): for numbers that are looked up and not counted. Must not take
   /// handles of series that others remove.
   void before_text(std::function<void()> refresh);
+
+  /// Called for each text(), with its page.
+  void on_page(std::function<void(Page&)> fill);
 
   /// The page: families by name, series by labels.
   [[nodiscard]] std::string text() const;

@@ -56,6 +56,28 @@ TEST(Registry, SeriesOfWhatIsGoneAreRemoved) {
   EXPECT_EQ(registry.text(), "# TYPE b gauge\nb{target=\"y\"} 1\n");
 }
 
+TEST(Registry, SeriesThatAreLookedUpComeAndGo) {
+  Registry registry;
+  registry.counter("b_total", "Kept.").add();
+  std::vector<std::string> names = {"y", "x"};
+  registry.on_page([&](Page& page) {
+    for (const std::string& name : names) page.gauge("a", "How high.", {{"name", name}}, 1);
+    page.counter("c_total", "", {}, 7);
+    const std::vector<double> bounds = {0.5, 1};
+    const std::vector<std::uint64_t> counts = {2, 1, 1};
+    page.histogram("d_seconds", "", bounds, counts, 8.5, {{"k", "v"}});
+  });
+  EXPECT_EQ(registry.text(),
+            "# HELP a How high.\n# TYPE a gauge\na{name=\"y\"} 1\na{name=\"x\"} 1\n"
+            "# HELP b_total Kept.\n# TYPE b_total counter\nb_total 1\n"
+            "# TYPE c_total counter\nc_total 7\n"
+            "# TYPE d_seconds histogram\nd_seconds_count{k=\"v\"} 4\nd_seconds_sum{k=\"v\"} 8.5\n"
+            "d_seconds_bucket{k=\"v\",le=\"0.5\"} 2\nd_seconds_bucket{k=\"v\",le=\"1\"} 3\n"
+            "d_seconds_bucket{k=\"v\",le=\"+Inf\"} 4\n");
+  names.clear();
+  EXPECT_THAT(registry.text(), Not(HasSubstr("name=")));
+}
+
 TEST(Registry, NumbersThatAreLookedUp) {
   Registry registry;
   const auto gauge = registry.gauge("a", "");

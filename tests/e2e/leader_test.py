@@ -8,13 +8,16 @@ import pathlib
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import threading
 import time
+import urllib.error
 import urllib.request
 
 import harness
 import operator_test as op
+from fleet_metrics_test import samples
 
 # Twenty times as fast as the defaults.
 TIMES = ["--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "250ms"]
@@ -90,7 +93,7 @@ class Road:
 class Replica:
     """An operator that PostgreSQL knows by its name (a setting of its sessions)."""
 
-    def __init__(self, folder, name, ns):
+    def __init__(self, folder, name, ns, *flags):
         self.name, self.road = name, Road()
         config = pathlib.Path(op.KUBE["KUBECONFIG"]).read_text(encoding="utf-8")
         config = config.replace(op.KUBE["KUBE_SERVER"], f"https://127.0.0.1:{self.road.listening.getsockname()[1]}")
@@ -98,7 +101,7 @@ class Replica:
         self.log = open(folder / f"{name}.log", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [harness.KOLLECT, "operator", "--kubeconfig", harness.write(folder / f"{name}.kubeconfig", config), "--allow-loopback-sinks", "--log-level", "debug",
-             "--watch-namespaces", ns, "--health-probe-bind-address", f"127.0.0.1:{self.probes}", "--leader-elect", "--leader-elect-namespace", ns, *TIMES],
+             "--watch-namespaces", ns, "--health-probe-bind-address", f"127.0.0.1:{self.probes}", "--leader-elect", "--leader-elect-namespace", ns, *TIMES, *flags],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=harness.environment(PGOPTIONS=f"-c kollect.who={name}"))
 
     def end(self):
@@ -246,6 +249,54 @@ class Leaders(harness.Case):
         self.a.process.send_signal(signal.SIGCONT)
         self.assertEqual(self.a.process.wait(timeout=op.LIMIT), 1)
         self.b_takes_over(began, mark)
+
+
+class Metrics(harness.Case):
+    """/metrics over HTTPS: for whom the API server lets, in the format that scrapers take, with the series of the catalogue."""
+
+    def ask(self, path="/metrics", token=None):
+        request = urllib.request.Request(f"https://127.0.0.1:{self.port}{path}", headers={"Authorization": f"Bearer {token}"} if token else {})
+        try:
+            with urllib.request.urlopen(request, timeout=10, context=ssl.create_default_context(cafile=op.KUBE["KUBE_CA"])) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read().decode()
+
+    def value(self, name, /, **labels):
+        found = samples(self.ask(token="admin-token")[1])
+        return found.get((name, frozenset(labels.items())))
+
+    def test_tell(self):
+        op.apply(op.team("tell", table="tell_rows").replace("  snapshotSinkRefs: [git]\n", "").replace("path: \"$.data.v\"", "path: \"$.data.v\", type: int"))
+        op.apply("".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: tell}}\ndata: {{v: '{v}'}}\n" for name, v in (("a", 2), ("b", 40))))
+        op.apply(op.secret("tell", "bad", dsn=f"postgresql://nobody:none@127.0.0.1:{op.PG['PGPORT']}/none"))
+        op.apply("apiVersion: kollect.dev/v1alpha1\nkind: KollectDatabaseSink\nmetadata: {name: bad, namespace: tell}\n"
+                 "spec: {type: postgres, postgres: {databaseRef: {name: bad}, table: bad}}\n")
+        op.kubectl("patch", "kollectinventory", "all", "-n", "tell", "--type=merge", "-p", '{"spec":{"databaseSinkRefs":["pg","bad"]}}')
+        self.port = harness.free_port()
+        replica = Replica(self.folder, "tell", "tell", "--metrics-bind-address", f"127.0.0.1:{self.port}", "--metrics-cert-path", op.KUBE["KUBE_STATE"],
+                          "--metrics-cert-name", "server.crt", "--metrics-cert-key", "server.key", "--collect-metrics-sample-interval", "0s")
+        self.addCleanup(replica.end)
+        op.until("an export that counts", lambda: op.sql("select 1 from tell_rows") == ["1", "1"])
+        self.assertEqual(self.ask()[0], 401)
+        self.assertEqual(self.ask(token="wrong")[0], 401)
+        self.assertEqual(self.ask(token="nobody-token")[0], 403)
+        self.assertEqual(self.ask("/other", token="admin-token")[0], 404)
+        self.assertEqual(self.ask(token="admin-token")[0], 200)
+        gvk = {"profile": "maps", "gvk": "/v1/ConfigMap"}
+        op.until("the sum of the rows", lambda: self.value("kollect_custom_resource_series", series="v", **gvk) == 42)
+        self.assertEqual(self.value("kollect_collected_objects", **gvk), 2)
+        self.assertEqual(self.value("kollect_collect_items_total"), 2)
+        self.assertEqual(self.value("leader_election_master_status", name=LEASE), 1)
+        self.assertEqual(self.value("kollect_informer_objects", group="", version="v1", resource="configmaps"), 2)
+        self.assertGreaterEqual(self.value("kollect_export_duration_seconds_count", sink_type="postgres"), 1)
+        op.until("the inventory's rows", lambda: self.value("kollect_inventory_items_total") == 2)
+        op.until("its last success", lambda: self.value("kollect_export_last_success_timestamp_seconds", kind="KollectInventory", namespace="tell", name="all"))
+        self.assertGreaterEqual(self.value("kollect_reconcile_total", controller="KollectTarget", result="success"), 1)
+        self.assertGreater(self.value("process_resident_memory_bytes"), 1000000)
+        # A second sink cannot be logged in to.
+        op.until("failed exports", lambda: sum(self.value("kollect_sink_errors_total", reason=r) for r in ("transient", "terminal", "forbidden")) > 0)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+#include "manager/telemetry/engine_page.h"
+
+#include <tuple>
+
+namespace kollect::manager {
+namespace {
+
+double number(std::uint64_t value) {
+  return static_cast<double>(value);
+}
+
+/// Watches of one kind, however many there are.
+struct Kind {
+  std::uint64_t objects = 0;
+  std::uint64_t mismatches = 0;
+  std::uint64_t listed_again = 0;
+  bool cluster_wide = false;
+};
+
+}  // namespace
+
+void show_queue(metrics::Page& page, const std::string& controller, const WorkQueue& queue) {
+  const WorkQueue::Counts counts = queue.counts();
+  page.gauge("kollect_workqueue_depth", "Objects that wait for a pass, or are in one.",
+             {{"controller", controller}}, number(counts.due + counts.running));
+  const metrics::Labels labels{{"controller", controller}, {"name", controller}};
+  page.gauge("workqueue_depth", "Objects that wait for a pass.", labels, number(counts.due));
+  page.counter("workqueue_adds_total", "Objects that were added.", labels, number(counts.adds));
+  page.counter("workqueue_retries_total", "Passes that are tried again after a failure.", labels,
+               number(counts.retries));
+}
+
+void show_collector(metrics::Page& page, const collector::CollectorStats& stats) {
+  std::map<std::tuple<std::string, std::string, std::string>, Kind> kinds;
+  for (const collector::WatchStats& watch : stats.watches) {
+    Kind& kind = kinds[{watch.resource.group, watch.resource.version, watch.resource.plural}];
+    kind.objects += watch.objects;
+    kind.mismatches += watch.namespace_misses;
+    const std::uint64_t first = watch.status.lists > 0 ? watch.objects : 0;
+    kind.listed_again += watch.status.objects - std::min(watch.status.objects, first);
+    kind.cluster_wide = kind.cluster_wide || watch.ns.empty();
+  }
+  for (const auto& [key, kind] : kinds) {
+    const auto& [group, version, resource] = key;
+    const metrics::Labels labels{{"group", group}, {"version", version}, {"resource", resource}};
+    page.gauge("kollect_informer_objects", "Objects of the last complete list of a kind.", labels,
+               number(kind.objects));
+    page.gauge("kollect_informer_cluster_wide_scope",
+               "1: the kind is watched in all namespaces with one watch.", labels,
+               kind.cluster_wide ? 1 : 0);
+    page.counter("kollect_informer_resync_dispatches_total",
+                 "Objects that were handed over by lists after the first.", labels,
+                 number(kind.listed_again));
+    page.counter("kollect_collect_namespace_mismatch_total",
+                 "Objects outside the namespaces of every target.", labels,
+                 number(kind.mismatches));
+  }
+  page.histogram("kollect_collect_dispatch_duration_seconds", "Time of one object for all targets.",
+                 collector::CollectorStats::kBounds, stats.durations, stats.duration_sum);
+  page.counter("kollect_access_cache_total", "Access reviews.", {{"result", "hit"}},
+               number(stats.access_hits));
+  page.counter("kollect_access_cache_total", "Access reviews.", {{"result", "miss"}},
+               number(stats.access_misses));
+}
+
+void show_store(metrics::Page& page, const inventory::RowStoreStats& stats) {
+  page.gauge("kollect_collect_items_total", "Rows in the store.", {}, number(stats.rows));
+}
+
+std::size_t show_inventory(metrics::Page& page, const std::string& kind, const std::string& ns,
+                           const std::string& name, const exporter::InventoryStatus& status) {
+  std::optional<base::WallTime> last;
+  for (const exporter::BindingStatus& binding : status.bindings) {
+    if (binding.last_export && (!last || *binding.last_export > *last)) last = binding.last_export;
+  }
+  if (last) {
+    page.gauge("kollect_export_last_success_timestamp_seconds",
+               "When an export of the inventory succeeded last.",
+               {{"kind", kind}, {"namespace", ns}, {"name", name}},
+               std::chrono::duration<double>(last->time_since_epoch()).count());
+  }
+  return status.rows;
+}
+
+void show_requests(metrics::Page& page, const std::string& server,
+                   const kube::RequestCounts& counts) {
+  for (const auto& [key, count] : counts) {
+    page.counter("rest_client_requests_total", "Requests to the API server.",
+                 {{"code", key.first}, {"host", server}, {"method", key.second}}, number(count));
+  }
+}
+
+TargetErrors::TargetErrors(metrics::Registry& registry)
+    : terminal_(registry.counter(kReconcileErrors, kReconcileErrorsHelp,
+                                 {{"kind", "KollectTarget"}, {"error_class", "terminal"}})),
+      forbidden_(registry.counter(kReconcileErrors, kReconcileErrorsHelp,
+                                  {{"kind", "KollectTarget"}, {"error_class", "forbidden"}})),
+      transient_(registry.counter(kReconcileErrors, kReconcileErrorsHelp,
+                                  {{"kind", "KollectTarget"}, {"error_class", "transient"}})) {}
+
+void TargetErrors::look(const std::map<inventory::Owner, collector::Signals>& targets) {
+  std::erase_if(seen_, [&](const auto& item) { return !targets.contains(item.first); });
+  for (const auto& [target, signals] : targets) {
+    Seen& seen = seen_[target];
+    const Seen now{.failures = signals.extraction_failures,
+                   .forbidden = signals.forbidden_namespaces.size(),
+                   .access = signals.access_check_error.has_value()};
+    if (now.failures > seen.failures) terminal_.add(number(now.failures - seen.failures));
+    if (now.forbidden > seen.forbidden) forbidden_.add(number(now.forbidden - seen.forbidden));
+    if (now.access && !seen.access) transient_.add();
+    seen = now;
+  }
+}
+
+}  // namespace kollect::manager
