@@ -253,6 +253,7 @@ TEST(HttpClient, WhatIsHeldUpIsNotStalledAndCanBeCancelled) {
 
 TEST(HttpClient, TheStallTimeoutCanBeReplacedWhileItRuns) {
   base::ManualClock clock;
+  std::latch begun(1);
   std::latch end(1);
   HttpServer server([&](const Received&) {
     Reply reply;
@@ -271,10 +272,12 @@ TEST(HttpClient, TheStallTimeoutCanBeReplacedWhileItRuns) {
       [&](const Response&, std::string_view) {
         flow->set_stall_timeout(std::chrono::hours(2));
         clock.advance(std::chrono::hours(1));
+        begun.count_down();
         return true;
       },
       [&](base::Result<Response> result) { done.set_value(std::move(result)); });
   auto result = done.get_future();
+  begun.wait();  // what comes after the clock's last advance would never be late
   HttpServer other([](const Received&) { return Reply{}; });
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(client.fetch(kContext, get(other.url())));
   EXPECT_NE(result.wait_for(std::chrono::seconds(0)), std::future_status::ready);
