@@ -31,9 +31,7 @@ def setUpModule():
     op.KUBE.update(op.exports(op.server("kube.sh", "start", APISERVER_ARGS=f"--audit-policy-file={policy} --audit-log-path={AUDIT}")))
     op.PG.update(op.exports(op.server("postgres.sh", "start")))
     op.GIT.update(GIT_CA=op.KUBE["KUBE_CA"], GIT_USER="-", GIT_PASS="-", GIT_HTTPS_URL="https://git.invalid")  # named by team(), not used here
-    crds = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
-    op.kubectl("apply", "--server-side", "-f", "-", stdin=crds)
-    op.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+    op.install_crds()
 
 
 def tearDownModule():

@@ -34,9 +34,7 @@ def setUpModule():
     KUBE.update(exports(server("kube.sh", "start")))
     PG.update(exports(server("postgres.sh", "start")))
     GIT.update(exports(server("git.sh", "start")))
-    crds = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
-    kubectl("apply", "--server-side", "-f", "-", stdin=crds)
-    kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+    install_crds()
 
 
 def tearDownModule():
@@ -50,6 +48,14 @@ def kubectl(*args, stdin=None, check=True):
     if check and process.returncode != 0:
         raise AssertionError(f"kubectl {args}: {process.stderr}")
     return process.stdout
+
+
+def install_crds():
+    crds = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
+    kubectl("apply", "--server-side", "-f", "-", stdin=crds)
+    count = crds.count("kind: CustomResourceDefinition\n")
+    # kubectl takes a status that is not written yet for an error.
+    until("the kinds", lambda: kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s", check=False).count("condition met") == count)
 
 
 def apply(text):
