@@ -155,13 +155,13 @@ class Rendered(unittest.TestCase):
 class Installed(op.Scenario):
     """The command of the pod with the token of its account; roles of the chart are all it has."""
 
-    def install(self, *flags):
-        """What the chart renders stands in the cluster, and its operator runs."""
-        text = template(*flags)
+    def install(self, *flags, home=NS):
+        """What the chart renders stands in the cluster, in the namespace `home`, and its operator runs."""
+        text = template(*flags, "--namespace", home)
         op.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=text)
         self.addCleanup(op.kubectl, "delete", "--ignore-not-found", "-f", "-", stdin=text)
-        token = op.kubectl("create", "token", "kollect-controller-manager", "-n", NS, "--duration", "1h").strip()
-        kubeconfig = self.folder / "account.kubeconfig"
+        token = op.kubectl("create", "token", "kollect-controller-manager", "-n", home, "--duration", "1h").strip()
+        kubeconfig = self.folder / f"{home}.kubeconfig"
         kubeconfig.write_text(json.dumps({
             "apiVersion": "v1", "kind": "Config", "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
             "clusters": [{"name": "c", "cluster": {"server": op.KUBE["KUBE_SERVER"], "certificate-authority": op.KUBE["KUBE_CA"]}}],
@@ -292,6 +292,39 @@ spec: {sinkNamespace: team-b, databaseSinkRefs: [pg], namespaceSelector: {matchL
         flags = [*TENANT, *self.values(self.team("team-a"), "--tenant-mode", "--watch-namespaces", "team-a")]
         self.assertEqual(re.findall(r"^kind: Cluster\w+", template(*flags), re.M), [])
         self.works("team-a", self.install(*flags))
+
+    def test_teams_with_operators_of_their_own_do_not_see_each_other(self):
+        teams = ("team-a", "team-b")
+        for ns in teams:
+            op.kubectl("delete", "configmap", "--all", "-n", ns)  # of other tests
+        for ns, other in (teams, teams[::-1]):
+            # Each would like to have the other's objects too.
+            text = self.team(ns).replace(f"includedNamespaces: [{ns}]", f"includedNamespaces: [{ns}, {other}]")
+            values = self.values(self.team(ns), "--tenant-mode", "--watch-namespaces", ns)
+            self.install(*TENANT, *values, "--set", f"watchNamespaces={{{ns}}}", home=ns)
+            op.apply(text)
+            self.maps(ns, **{f"of-{ns}": "1"})
+        for ns in teams:
+            op.until(f"rows of {ns}", lambda ns=ns: self.rows(ns, "chart_rows") == {f"of-{ns}": "1"})
+            op.until(f"{ns} is ready", lambda ns=ns: self.conditions("kollectinventory", ns, "all").get("Ready") == "True/Exported")
+        # What changes at one is not noticed by the other.
+        self.maps("team-a", more="2")
+        op.until("the change", lambda: self.rows("team-a", "chart_rows") == {"of-team-a": "1", "more": "2"})
+        self.assertEqual(self.rows("team-b", "chart_rows"), {"of-team-b": "1"})
+        self.assertEqual(op.sql("SELECT count(*) FROM chart_rows WHERE resource_namespace <> inventory_namespace"), ["0"])
+        for ns, other in (teams, teams[::-1]):
+            account = f"system:serviceaccount:{ns}:kollect-controller-manager"
+            for what in ("configmaps", "secrets", "kollecttargets.kollect.dev", "kollectinventories.kollect.dev"):
+                for verb in ("get", "list"):
+                    asked = ("auth", "can-i", verb, what, "-n", other, "--as", account)
+                    self.assertEqual(op.kubectl(*asked, check=False).strip(), "no", asked)
+        for ns in teams:
+            op.kubectl("delete", "kollectinventory", "all", "-n", ns, "--timeout=60s")
+            self.assertEqual(self.rows(ns, "chart_rows"), {})
+            op.kubectl("delete", "--ignore-not-found", "--timeout=60s", "-f", "-", stdin=self.team(ns))
+        for operator in self.operators:
+            self.assertEqual(operator.stop(), 0)
+            self.assertNotIn("forbidden", operator.text())
 
 
 if __name__ == "__main__":

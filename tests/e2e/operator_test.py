@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import harness
-from manifests import secret
+from manifests import document, inventory, namespace, postgres_sink, secret
 
 SERVERS = harness.ROOT / "scripts/servers"
 NAME = f"op-{os.getpid()}"
@@ -406,6 +406,89 @@ spec:
         kubectl("delete", "kcinv", "all", "--timeout=60s")
         self.assertEqual(self.rows("cluster", "rollup_rows"), {})
         kubectl("delete", "kctgt", "maps", "--timeout=60s")
+
+
+class Examples(Scenario):
+    """examples/inventory as they are, with a table: nobody made a dump of this cluster."""
+    CERTIFICATES = """\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: certificates.cert-manager.io}
+spec:
+  group: cert-manager.io
+  scope: Namespaced
+  names: {kind: Certificate, listKind: CertificateList, plural: certificates, singular: certificate}
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          properties:
+            spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+            status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+"""
+
+    def example(self, name):
+        ns = "kollect-system"
+        objects = "---\n".join(p.read_text(encoding="utf-8") for p in sorted((harness.EXAMPLES / "inventory" / name).glob("*.yaml")))
+        apply(namespace(ns) + "---\n" + objects + postgres_sink(ns, dsn(), "example_rows") + inventory(ns, databaseSinkRefs=["pg"]))
+
+    def nothing_stays(self):
+        kubectl("delete", "kollectinventory", "all", "-n", "kollect-system", "--timeout=60s")
+        kubectl("delete", "kollecttarget", "--all", "-n", "kollect-system", "--timeout=60s")
+
+    def attributes(self, target):
+        """Of each object, by namespace and name."""
+        found = sql("SELECT resource_namespace || '/' || (payload->>'name'), payload->'attributes' FROM example_rows "
+                    f"WHERE target_name = '{target}'")
+        return {key: json.loads(value) for key, value in (line.split("\t") for line in found or [])}
+
+    def test_certificates_of_cert_manager(self):
+        self.example("certificates")
+        self.operator()
+        # cert-manager comes when the target has long been waiting for it.
+        until("it is told", lambda: self.conditions("kollecttarget", "kollect-system", "certificates").get("Degraded") == "True/InformerRegistrationFailed")
+        apply(self.CERTIFICATES)
+        kubectl("wait", "--for=condition=Established", "crd/certificates.cert-manager.io", "--timeout=60s")
+        apply(namespace("shop-tls") + document("Certificate", "shop-tls", "web", {"dnsNames": ["shop.example", "www.shop.example"], "issuerRef": {"name": "ca"}},
+                                               api="cert-manager.io/v1"))
+        row = {"dnsNames": ["shop.example", "www.shop.example"], "issuer": "ca"}
+        until("its row", lambda: self.attributes("certificates") == {"shop-tls/web": row})
+        status = {"notAfter": "2030-05-11T00:00:00Z", "conditions": [{"type": "Issuing", "status": "False"}, {"type": "Ready", "status": "True"}]}
+        kubectl("patch", "certificate", "web", "-n", "shop-tls", "--subresource=status", "--type=merge", "-p", json.dumps({"status": status}))
+        row |= {"expires": "2030-05-11T00:00:00Z", "ready": "True"}
+        until("what its status says", lambda: self.attributes("certificates") == {"shop-tls/web": row})
+        kubectl("delete", "crd", "certificates.cert-manager.io", "--timeout=60s")
+        until("gone with its kind", lambda: self.attributes("certificates") == {})
+        self.nothing_stays()
+
+    def test_releases_of_helm(self):
+        chart = self.folder / "chart"
+        apply(namespace("shop-helm"))
+
+        def helm(*args, version="1.0.0"):
+            harness.write(chart / "Chart.yaml", f"apiVersion: v2\nname: storefront\nversion: {version}\nappVersion: v-{version}\n")
+            harness.write(chart / "templates/map.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: storefront}\n")
+            env = {"PATH": KUBE["PATH"].strip('"').replace("$PATH", os.environ["PATH"]), "HOME": harness.HOME.name, "KUBECONFIG": KUBE["KUBECONFIG"]}
+            subprocess.run(["helm", *args, "-n", "shop-helm"], env=env, check=True, capture_output=True)
+
+        def releases():
+            found = self.attributes("helm-releases")
+            return {key: tuple(one[name] for name in ("release", "chart", "chartVersion", "appVersion", "revision", "status")) for key, one in found.items()}
+
+        helm("install", "web", str(chart))
+        self.example("helm-releases")
+        self.operator()
+        secret_name = "shop-helm/sh.helm.release.v1.web"
+        until("its row", lambda: releases() == {f"{secret_name}.v1": ("web", "storefront", "1.0.0", "v-1.0.0", 1, "deployed")})
+        helm("upgrade", "web", str(chart), version="2.0.0")
+        until("the new revision alone", lambda: releases() == {f"{secret_name}.v2": ("web", "storefront", "2.0.0", "v-2.0.0", 2, "deployed")})
+        helm("uninstall", "web")
+        until("no release", lambda: releases() == {})
+        self.nothing_stays()
 
 
 class Fleet(Scenario):
