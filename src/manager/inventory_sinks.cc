@@ -275,12 +275,10 @@ std::optional<CleanupFailure> InventorySinks::clean_all(const base::Context& con
 
 base::Result<> InventorySinks::clean(const base::Context& context, const Exporting& inventory,
                                      const SinkName& name) {
-  const auto sink = registry_.resolve(context, name);
+  // A probe that failed is no reason to leave rows behind: it is tried, and tried again.
+  const auto sink = registry_.resolve_anyway(context, name);
   if (!sink) {
-    if (sink.error().kind == base::ErrorKind::kRetryable &&
-        sink.error().reason != "SinkUnreachable") {
-      return sink.error();
-    }
+    if (sink.error().kind == base::ErrorKind::kRetryable) return sink.error();
     // There is nothing to clean through any more.
     writer_.event(
         context, inventory.subject, "clean " + name.binding(), true, sink.error().reason,

@@ -12,6 +12,7 @@
 #include "manager/admission_lookup.h"
 #include "manager/cluster_inventory_controller.h"
 #include "manager/cluster_target_controller.h"
+#include "manager/connection/checks.h"
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
 #include "manager/secret_reader.h"
@@ -152,6 +153,11 @@ struct Manager::Impl {
       "KollectDatabaseSink", [this](const auto& event) { sink_changed("database", event); }};
   ObjectCache<api::EventSink> event_sinks{
       "KollectEventSink", [this](const auto& event) { sink_changed("event", event); }};
+  ObjectCache<api::ConnectionTest> connection_tests{"KollectConnectionTest",
+                                                    [this](const auto& event) {
+                                                      if (event.matters())
+                                                        checks.test_changed(event.key());
+                                                    }};
 
   inventory::RowStore store;
   collector::Collector collector;
@@ -204,6 +210,16 @@ struct Manager::Impl {
                          client,
                          clock,
                          options.watch_namespaces};
+  ConnectionChecks checks{{.snapshot = snapshot_sinks,
+                           .database = database_sinks,
+                           .event = event_sinks,
+                           .tests = connection_tests},
+                          sinks,
+                          writer,
+                          clock,
+                          *redactor,
+                          log,
+                          queue_options(options.reconcile_rate_limit)};
 
   std::mutex page_mutex;
   TargetErrors target_errors{registry};
@@ -247,6 +263,7 @@ void Manager::Impl::wire() {
     const Key key{.ns = id.ns, .name = id.name};
     if (inventories.get(key)) {
       inventory_queue.add_after(key, kStatusPace);
+      if (const auto status = exporter.status(id)) checks.exported(id, *status);
     } else {
       wake_cluster_inventory_of(key);
     }
@@ -304,6 +321,7 @@ template <class T>
 void Manager::Impl::sink_changed(const char* family, const CacheEvent<T>& event) {
   // Status counts here: a probe that fails or succeeds decides whether a sink can be used.
   const Key key = event.key();
+  if (event.matters()) checks.sink_changed(family, key);
   const auto names = [&](const auto& spec, const std::string& own) {
     const auto& refs = std::string_view(family) == "snapshot"   ? spec.snapshot_sink_refs
                        : std::string_view(family) == "database" ? spec.database_sink_refs
@@ -346,6 +364,7 @@ void Manager::Impl::watch_in(const std::string& kind, ObjectCache<T>& cache,
 bool Manager::Impl::synced() const {
   return profiles.synced() && targets.synced() && scopes.synced() && inventories.synced() &&
          snapshot_sinks.synced() && database_sinks.synced() && event_sinks.synced() &&
+         connection_tests.synced() &&
          (options.tenant_mode ||
           (cluster_targets.synced() && cluster_scopes.synced() && cluster_inventories.synced()));
 }
@@ -447,6 +466,7 @@ void Manager::start() {
   impl.watch("KollectSnapshotSink", impl.snapshot_sinks);
   impl.watch("KollectDatabaseSink", impl.database_sinks);
   impl.watch("KollectEventSink", impl.event_sinks);
+  impl.watch("KollectConnectionTest", impl.connection_tests);
   impl.watch("KollectTarget", impl.targets);
   impl.watch("KollectInventory", impl.inventories);
   if (!impl.options.tenant_mode) {
@@ -501,6 +521,7 @@ void Manager::lead() {
   impl.exporter.start();
   // What a standby judged it did not write down.
   impl.wake_all_targets();
+  impl.checks.start();
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
       [this](const base::Context& context, const Key& key) {
@@ -528,6 +549,7 @@ void Manager::stop() {
     if (impl.stopping.exchange(true)) return;
   }
   impl.workers.clear();
+  impl.checks.stop();
   for (auto& reflector : impl.reflectors) reflector->stop();
   impl.collector.stop();
   if (!impl.fence.fallen()) impl.exporter.drain(impl.options.drain);

@@ -75,20 +75,23 @@ base::Result<SecretReader::Entry> SecretReader::fetch(const base::Context& conte
 
 base::Result<SecretState> SecretReader::read(const base::Context& context,
                                              const std::string& sink_namespace,
-                                             const std::string& ns, const std::string& name) {
+                                             const std::string& ns, const std::string& name,
+                                             SecretAge age) {
   std::optional<Entry> entry;
   std::optional<Entry> stale;
   {
     const std::scoped_lock lock(mutex_);
     const auto it = entries_.find({ns, name});
     if (it != entries_.end()) {
-      const bool fresh = clock_.steady_now() - it->second.read_at < fresh_for_;
+      const bool fresh =
+          age == SecretAge::kRecent && clock_.steady_now() - it->second.read_at < fresh_for_;
       (fresh ? entry : stale) = it->second;
     }
   }
   if (!entry) {
     auto read = fetch(context, ns, name);
-    if (!read && read.error().kind == base::ErrorKind::kRetryable && stale) {
+    if (!read && read.error().kind == base::ErrorKind::kRetryable && stale &&
+        age == SecretAge::kRecent) {
       // An API server that is away for a while is no reason to stop exporting.
       read = std::move(*stale);
     }

@@ -20,6 +20,11 @@ struct SecretState {
   std::string version;  ///< uid and resourceVersion: another text is another content
 };
 
+enum class SecretAge {
+  kRecent,  ///< as it was read a moment ago will do
+  kNow,     ///< the server is asked: what was put right just now counts
+};
+
 /// Reads a Secret when it is asked for and its last reading is older than `fresh_for`; nothing is
 /// kept of Secrets that nobody asks for. Values are given to the redactor. Thread-safe.
 class SecretReader {
@@ -32,7 +37,8 @@ class SecretReader {
   /// the Secret's annotation kollect.dev/allow-references-from names the sink's. Errors:
   /// configuration with reason SecretResolveFailed; retryable when the server cannot be asked.
   base::Result<SecretState> read(const base::Context& context, const std::string& sink_namespace,
-                                 const std::string& ns, const std::string& name);
+                                 const std::string& ns, const std::string& name,
+                                 SecretAge age = SecretAge::kRecent);
   /// Asks the server again next time, whatever the age.
   void forget(const std::string& ns, const std::string& name);
 

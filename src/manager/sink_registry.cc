@@ -12,6 +12,7 @@ namespace {
 
 constexpr base::Duration kKeepUnused = std::chrono::hours(48);
 constexpr const char* kDefaultSecretNamespace = "kollect-system";
+constexpr const char* kSecretReason = "SecretResolveFailed";
 
 std::optional<api::SecretReference> secret_of(const api::SnapshotSinkSpec& spec) {
   if (spec.git && spec.git->auth && spec.git->auth->secret_ref) return spec.git->auth->secret_ref;
@@ -76,8 +77,7 @@ base::Result<std::string> ca_in(const SecretState& secret, const std::string& na
     if (const auto it = secret.data.find(key); it != secret.data.end()) return it->second.reveal();
   }
   return base::configuration(
-      fmt::format("Secret {} has none of the keys tls.crt, ca.crt, ca.pem", name),
-      "SecretResolveFailed");
+      fmt::format("Secret {} has none of the keys tls.crt, ca.crt, ca.pem", name), kSecretReason);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ base::Result<std::string> ca_in(const SecretState& secret, const std::string& na
 template <class T>
 base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context,
                                                     const SinkName& name,
-                                                    const ObjectCache<T>& cache) {
+                                                    const ObjectCache<T>& cache, Purpose purpose) {
   const auto sink = cache.get({name.ns, name.name});
   if (!sink && !cache.synced()) return not_read(name, cache.lookup_error());
   if (!sink || sink->deleting()) {
@@ -96,7 +96,8 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
     error.reason = "SinkLookupFailed";
     return error.with_prefix("sink " + name.text());
   }
-  if (const auto broken = known_broken(sink->manifest)) {
+  const bool anyway = purpose == Purpose::kAnyway;
+  if (const auto broken = known_broken(sink->manifest); broken && !anyway) {
     return base::retryable(fmt::format("sink {}: {}", name.text(), *broken), "SinkUnreachable");
   }
   const auto& spec = sink->object.spec;
@@ -104,23 +105,31 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
     if (!reference.ns.empty()) return reference.ns;
     return name.ns.empty() ? std::string(kDefaultSecretNamespace) : name.ns;
   };
-  ResolvedSink resolved{.name = name,
-                        .identity = {},
-                        .cluster = spec.cluster,
-                        .interval = spec.export_min_interval,
-                        .open = {}};
+  ResolvedSink resolved{
+      .name = name,
+      .identity = {},
+      .cluster = spec.cluster,
+      .interval = spec.export_min_interval,
+      .open = {},
+      .type = spec.type,
+      .insecure = spec.tls && spec.tls->insecure_skip_verify.value_or(false),
+      .make = {},
+      .probed = [this, type = spec.type](bool good) { telemetry_.sink_probed(type, good); }};
+  const SecretAge age = anyway ? SecretAge::kNow : SecretAge::kRecent;
   SecretState auth;
   if (const auto reference = secret_of(spec); reference && !reference->name.empty()) {
-    KL_ASSIGN(auth, secrets_.read(context, name.ns, place(*reference), reference->name));
+    KL_ASSIGN(auth, secrets_.read(context, name.ns, place(*reference), reference->name, age));
   }
   std::optional<std::string> ca;
   std::string ca_version;
   if (spec.tls && !spec.tls->ca_bundle.empty()) {
-    KL_ASSIGN(ca, base::base64_decode(spec.tls->ca_bundle));
+    auto bundle = base::base64_decode(spec.tls->ca_bundle);
+    if (!bundle) return base::configuration("tls.caBundle is not base64", kSecretReason);
+    ca = std::move(*bundle);
   } else if (spec.tls && spec.tls->ca_secret_ref) {
     const auto& reference = *spec.tls->ca_secret_ref;
     KL_ASSIGN(const SecretState secret,
-              secrets_.read(context, name.ns, place(reference), reference.name));
+              secrets_.read(context, name.ns, place(reference), reference.name, age));
     KL_ASSIGN(ca, ca_in(secret, reference.name));
     ca_version = secret.version;
   }
@@ -129,25 +138,27 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
       fmt::format("{} {} {} {}", sink->meta().uid,
                   base::sha256_hex(text != nullptr ? base::json::canonical(*text) : ""),
                   auth.version, ca_version);
-  resolved.open = [this, name, sink, auth = std::move(auth.data), ca = std::move(ca),
+  resolved.make = [this, sink, auth = std::move(auth.data), ca = std::move(ca)] {
+    return make(sink->object, auth, ca, options_);
+  };
+  resolved.open = [this, name, type = resolved.type, made = resolved.make,
                    identity = resolved.identity](const base::Context&) {
-    return open(name, identity, sink->object.spec.type,
-                [&] { return make(sink->object, auth, ca, options_); });
+    return open(name, identity, type, made);
   };
   return resolved;
 }
 
-base::Result<ResolvedSink> SinkRegistry::resolve(const base::Context& context,
-                                                 const SinkName& name) {
+base::Result<ResolvedSink> SinkRegistry::resolve_for(const base::Context& context,
+                                                     const SinkName& name, Purpose purpose) {
   if (!watch_namespaces_.empty() &&
       std::ranges::find(watch_namespaces_, name.ns) == watch_namespaces_.end()) {
     return base::denied(
         fmt::format("sink {}: the operator does not read that namespace", name.text()),
         "SinkForbidden");
   }
-  auto resolved = name.family == "snapshot"   ? resolve_in(context, name, caches_.snapshot)
-                  : name.family == "database" ? resolve_in(context, name, caches_.database)
-                                              : resolve_in(context, name, caches_.event);
+  auto resolved = name.family == "snapshot"   ? resolve_in(context, name, caches_.snapshot, purpose)
+                  : name.family == "database" ? resolve_in(context, name, caches_.database, purpose)
+                                              : resolve_in(context, name, caches_.event, purpose);
   if (resolved || !resolved.error().reason.empty()) return resolved;
   base::Error error = resolved.error();
   error.reason = "SinkLookupFailed";

@@ -44,6 +44,11 @@ struct ResolvedSink {
   std::string cluster;
   std::string interval;  ///< spec.exportMinInterval, may be empty
   std::function<base::Result<std::shared_ptr<exporter::SharedSink>>(const base::Context&)> open;
+  std::string type;       ///< "postgres"
+  bool insecure = false;  ///< spec.tls.insecureSkipVerify
+  /// A backend of its own, which waits for no export and shares nothing.
+  std::function<base::Result<std::unique_ptr<sinks::Sink>>()> make;
+  std::function<void(bool good)> probed;  ///< counts a probe
 };
 
 /// Backends are built at the first use and shared by all inventories that name the sink, as long as
@@ -66,7 +71,14 @@ class SinkRegistry {
   /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkForbidden (the
   /// operator may not read it), SinkLookupFailed, SinkUnreachable (a probe found it broken),
   /// SecretResolveFailed.
-  base::Result<ResolvedSink> resolve(const base::Context& context, const SinkName& name);
+  base::Result<ResolvedSink> resolve(const base::Context& context, const SinkName& name) {
+    return resolve_for(context, name, Purpose::kExport);
+  }
+  /// For probes and clean-ups: an earlier probe that failed does not count, and Secrets are
+  /// as the server has them now. Errors: as above, and those of reading a Secret.
+  base::Result<ResolvedSink> resolve_anyway(const base::Context& context, const SinkName& name) {
+    return resolve_for(context, name, Purpose::kAnyway);
+  }
   /// The first list of these sinks is on its way still: what is not known may well be there.
   /// `family`: "": of any.
   [[nodiscard]] bool waiting(std::string_view family = "") const;
@@ -77,6 +89,7 @@ class SinkRegistry {
 
  private:
   struct Parts;
+  enum class Purpose { kExport, kAnyway };
   struct Backend {
     std::string identity;
     std::shared_ptr<exporter::SharedSink> sink;
@@ -84,7 +97,9 @@ class SinkRegistry {
   };
   template <class T>
   base::Result<ResolvedSink> resolve_in(const base::Context& context, const SinkName& name,
-                                        const ObjectCache<T>& cache);
+                                        const ObjectCache<T>& cache, Purpose purpose);
+  base::Result<ResolvedSink> resolve_for(const base::Context& context, const SinkName& name,
+                                         Purpose purpose);
   base::Result<std::shared_ptr<exporter::SharedSink>> open(
       const SinkName& name, const std::string& identity, const std::string& type,
       const std::function<base::Result<std::unique_ptr<sinks::Sink>>()>& make);

@@ -90,7 +90,7 @@ Value StatusDraft::conditions_like(const Value* before, const Condition& conditi
 }
 
 std::optional<Value> StatusDraft::patch() {
-  if (generation_ > 0) set_field("observedGeneration", generation_);
+  if (generation_ > 0 && tells_generation_) set_field("observedGeneration", generation_);
   if (status_ == before_) return std::nullopt;
   Object changed;
   for (const auto& [key, value] : status_.as_object()) {

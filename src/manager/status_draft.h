@@ -39,6 +39,9 @@ class StatusDraft {
   [[nodiscard]] base::json::Value conditions_like(const base::json::Value* before,
                                                   const Condition& condition) const;
 
+  /// For kinds whose status has no observedGeneration.
+  void without_generation() { tells_generation_ = false; }
+
   /// JSON merge patch (RFC 7396) that makes the status of the server this one; none when it is
   /// equal. Brings observedGeneration up to date.
   std::optional<base::json::Value> patch();
@@ -50,6 +53,7 @@ class StatusDraft {
   base::json::Value before_;
   base::json::Value status_;
   std::int64_t generation_ = 0;
+  bool tells_generation_ = true;
   base::WallTime now_;
 };
 

@@ -64,11 +64,21 @@ base::Result<Value> Writer::set_finalizer(const base::Context& context, const Va
   if (present) list.emplace_back(finalizer);
   Object metadata;
   metadata.set("finalizers", std::move(list));
+  return patch_metadata(context, subject, std::move(metadata));
+}
+
+base::Result<Value> Writer::patch_metadata(const base::Context& context, const Subject& subject,
+                                           Object metadata) {
   Object patch;
   patch.set("metadata", Value(std::move(metadata)));
   const Fence::Work work(fence_, context);
   return objects_.patch(work.context(), ref_of(subject),
                         kube::at_version(std::move(patch), subject.resource_version));
+}
+
+base::Result<> Writer::remove(const base::Context& context, const Subject& subject) {
+  const Fence::Work work(fence_, context);
+  return objects_.remove(work.context(), ref_of(subject), subject.uid);
 }
 
 void Writer::event(const base::Context& context, const Subject& subject, const std::string& topic,

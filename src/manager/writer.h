@@ -42,6 +42,13 @@ class Writer {
                                                 const base::json::Value& manifest,
                                                 const Subject& subject,
                                                 const std::string& finalizer, bool present);
+  /// Merge patch of metadata, if the object is still the one that was read; gives the object as it
+  /// is then.
+  base::Result<base::json::Value> patch_metadata(const base::Context& context,
+                                                 const Subject& subject,
+                                                 base::json::Object metadata);
+  /// Deletes the object, if it is still the one with the subject's uid.
+  base::Result<> remove(const base::Context& context, const Subject& subject);
 
   /// An event, unless the last one with this topic said the same. `topic` tells apart what
   /// may stand side by side ("Degraded", "SinkReachable", "export"). Failures are logged only.

@@ -17,9 +17,8 @@ namespace kollect::sinks {
 namespace {
 
 base::Error not_built(std::string_view name, std::string_view type) {
-  return base::configuration(
-      fmt::format("sink {}: type \"{}\" is not built yet; use git or --output", name, type),
-      "type-not-built");
+  return base::configuration(fmt::format("sink {}: type \"{}\" is not in this build", name, type),
+                             "type-not-built");
 }
 
 base::Error unknown(std::string_view name, std::string_view type) {

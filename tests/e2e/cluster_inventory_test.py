@@ -274,7 +274,7 @@ class Stops(Rollups):
         self.expect("all", *both, home="nowhere")
         # A file that cannot be written, for a passing reason and for one that stays.
         sink = API + "namespaces/nowhere/kollectdatabasesinks/file"
-        self.sandbox.patch(sink, spec={"sqlite": {"path": "../outside.db"}})
+        self.sandbox.patch(sink, spec={"connectionTest": False, "sqlite": {"path": "../outside.db"}})
         op.until("ExportTerminal", lambda: self.conditions().get("Degraded") == "True/ExportTerminal")
         self.sandbox.patch(sink + "/status", status={"conditions": [
             {"type": "ConnectionVerified", "status": "False", "reason": "ConnectionTestFailed", "message": "no route", "lastTransitionTime": LONG_AGO}]})
@@ -332,7 +332,7 @@ class Deletion(Rollups):
         self.start()
         self.rollup(targetRefs=["images"])
         self.expect("all", "atlas/images: atlas/api", "corvus/images: corvus/pin")
-        self.sandbox.patch(HOME + "kollectdatabasesinks/file", spec={"sqlite": {"path": "../outside.db"}})
+        self.sandbox.patch(HOME + "kollectdatabasesinks/file", spec={"connectionTest": False, "sqlite": {"path": "../outside.db"}})
         op.until("ExportTerminal", lambda: self.conditions().get("Degraded") == "True/ExportTerminal")
         self.sandbox.ask("DELETE", f"{ROLLUPS}/all")
         op.until("CleanupTerminal", lambda: self.conditions().get("Degraded") == "True/CleanupTerminal")

@@ -47,7 +47,7 @@ base::Result<base::Secret> find_dsn(const api::DatabaseSink& sink, const SecretD
       fmt::format(
           "sink {}: Secret {} has none of the keys dsn, url, connectionString, DATABASE_URL",
           sink.metadata.name, sink.spec.postgres->database_ref.name),
-      "bad-dsn");
+      "bad-secret");
 }
 
 base::Result<> read_options(const std::map<std::string, std::string>& options,

@@ -1,0 +1,112 @@
+#include "manager/connection/checks.h"
+
+#include <vector>
+
+#include "manager/connection/sink_controller.h"
+#include "manager/connection/test_controller.h"
+#include "manager/workers.h"
+
+namespace kollect::manager {
+namespace {
+
+/// A controller with its queue.
+template <class T>
+struct Family {
+  WorkQueue queue;
+  SinkController<T> controller;
+};
+
+}  // namespace
+
+struct ConnectionChecks::Impl {
+  Impl(Caches the_caches, SinkRegistry& registry, Writer& writer, const base::Clock& the_clock,
+       const base::Redactor& redactor, const base::Logger* the_log, WorkQueue::Options options)
+      : caches(the_caches),
+        clock(the_clock),
+        log(the_log),
+        snapshot{.queue{clock, options},
+                 .controller{"KollectSnapshotSink", "snapshot", caches.snapshot, registry, writer,
+                             clock, redactor}},
+        database{.queue{clock, options},
+                 .controller{"KollectDatabaseSink", "database", caches.database, registry, writer,
+                             clock, redactor}},
+        event{.queue{clock, options},
+              .controller{"KollectEventSink", "event", caches.event, registry, writer, clock,
+                          redactor}},
+        test_queue{clock, options},
+        tests{caches.tests,
+              {.snapshot = caches.snapshot, .database = caches.database, .event = caches.event},
+              registry,
+              writer,
+              clock,
+              redactor} {}
+
+  /// Calls with the family's members.
+  void with(std::string_view family, const auto& call) {
+    if (family == "snapshot") return call(snapshot);
+    if (family == "database") return call(database);
+    if (family == "event") return call(event);
+  }
+
+  void work(const char* name, WorkQueue& queue, auto& controller) {
+    workers.push_back(std::make_unique<Workers>(
+        name, queue, 1,
+        [&controller](const base::Context& context, const Key& key) {
+          return controller.reconcile(context, key);
+        },
+        clock, log));
+  }
+
+  Caches caches;
+  const base::Clock& clock;
+  const base::Logger* log;
+  Family<api::SnapshotSink> snapshot;
+  Family<api::DatabaseSink> database;
+  Family<api::EventSink> event;
+  WorkQueue test_queue;
+  ConnectionTestController tests;
+  std::vector<std::unique_ptr<Workers>> workers;
+};
+
+ConnectionChecks::ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer,
+                                   const base::Clock& clock, const base::Redactor& redactor,
+                                   const base::Logger* log, WorkQueue::Options options)
+    : impl_(std::make_unique<Impl>(caches, registry, writer, clock, redactor, log, options)) {}
+
+ConnectionChecks::~ConnectionChecks() {
+  stop();
+}
+
+void ConnectionChecks::start() {
+  impl_->work("kollectsnapshotsink", impl_->snapshot.queue, impl_->snapshot.controller);
+  impl_->work("kollectdatabasesink", impl_->database.queue, impl_->database.controller);
+  impl_->work("kollecteventsink", impl_->event.queue, impl_->event.controller);
+  impl_->work("kollectconnectiontest", impl_->test_queue, impl_->tests);
+}
+
+void ConnectionChecks::stop() {
+  impl_->workers.clear();
+}
+
+void ConnectionChecks::sink_changed(std::string_view family, const Key& key) {
+  impl_->with(family, [&](auto& known) { known.queue.add(key); });
+}
+
+void ConnectionChecks::test_changed(const Key& key) {
+  impl_->test_queue.add(key);
+}
+
+void ConnectionChecks::exported(const sinks::InventoryId& id,
+                                const exporter::InventoryStatus& status) {
+  for (const exporter::BindingStatus& binding : status.bindings) {
+    if (!binding.last_export || binding.error) continue;
+    const std::size_t slash = binding.name.find('/');
+    if (slash == std::string::npos) continue;
+    const Key key{.ns = id.ns, .name = binding.name.substr(slash + 1)};
+    impl_->with(std::string_view(binding.name).substr(0, slash), [&](auto& known) {
+      if (known.controller.exported(key, *binding.last_export)) known.queue.add(key);
+    });
+  }
+}
+
+}  // namespace kollect::manager
