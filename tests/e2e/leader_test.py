@@ -270,7 +270,7 @@ class Metrics(harness.Case):
         op.apply("".join(f"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: tell}}\ndata: {{v: '{v}'}}\n" for name, v in (("a", 2), ("b", 40))))
         op.apply(op.secret("tell", "bad", dsn=f"postgresql://nobody:none@127.0.0.1:{op.PG['PGPORT']}/none"))
         op.apply("apiVersion: kollect.dev/v1alpha1\nkind: KollectDatabaseSink\nmetadata: {name: bad, namespace: tell}\n"
-                 "spec: {type: postgres, postgres: {databaseRef: {name: bad}, table: bad}}\n")
+                 "spec: {type: postgres, connectionTest: false, postgres: {databaseRef: {name: bad}, table: bad}}\n")
         op.kubectl("patch", "kollectinventory", "all", "-n", "tell", "--type=merge", "-p", '{"spec":{"databaseSinkRefs":["pg","bad"]}}')
         self.port = harness.free_port()
         replica = Replica(self.folder, "tell", "tell", "--metrics-bind-address", f"127.0.0.1:{self.port}", "--metrics-cert-path", op.KUBE["KUBE_STATE"],
