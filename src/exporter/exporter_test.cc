@@ -137,6 +137,7 @@ class ExporterTest : public ::testing::Test {
     options.schedule.quiet = 2ms;
     options.schedule.longest_wait = 10ms;
     options.schedule.retry_base = 5ms;
+    options.schedule.give_ways = 3;
     options.pass_deadline = 1min;
     options.row_allowance = 1h;
     options.seed = 1;

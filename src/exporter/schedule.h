@@ -30,8 +30,9 @@ struct ScheduleOptions {
   base::Duration terminal_retry = std::chrono::minutes(10);
   double refresh_jitter = 0.1;  ///< part of the interval, both ways
   double retry_jitter = 0.2;
-  /// How often in a row a refresh gives way to changes, and how long it then waits.
-  std::uint32_t give_ways = 3;
+  /// How often in a row a refresh gives way to changes, and how long it then waits. Then it goes on
+  /// to its end, and a change waits for that: seldom enough not to be felt.
+  std::uint32_t give_ways = 20;
   base::Duration give_way_pause = std::chrono::seconds(5);
 };
 

@@ -32,6 +32,7 @@ class Play {
     ScheduleOptions options;
     options.refresh_jitter = 0;
     options.retry_jitter = 0;
+    options.give_ways = 3;
     return options;
   }
   static base::SteadyTime at(base::Duration time) { return base::SteadyTime{} + 1h + time; }
