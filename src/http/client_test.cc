@@ -180,8 +180,8 @@ struct HeldStream {
          .on_data =
              [this](const Response&, std::string_view data) {
                bytes += data.size();
+               flow->pause();  // first: who sees the piece may resume at once
                ++pieces;
-               flow->pause();
                return true;
              },
          .done = [this](base::Result<Response> result) { done.set_value(std::move(result)); }});
