@@ -12,15 +12,20 @@
 
 namespace kollect::inventory {
 
-struct Reader::Impl {
-  Impl(Directory& store, std::shared_ptr<ReaderState> reader)
+/// A reader's state in the directory, for as long as this lives.
+struct Subscription {
+  Subscription(Directory& store, std::shared_ptr<ReaderState> reader)
       : directory(store), state(std::move(reader)) {}
-  ~Impl() { directory.unsubscribe(state); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+  ~Subscription() { directory.unsubscribe(state); }
+  Subscription(const Subscription&) = delete;
+  Subscription& operator=(const Subscription&) = delete;
 
   Directory& directory;
   const std::shared_ptr<ReaderState> state;
+};
+
+struct Reader::Impl : Subscription {
+  using Subscription::Subscription;
 };
 
 struct Snapshot::Impl {
@@ -33,15 +38,9 @@ struct Snapshot::Impl {
   std::vector<PinnedRows> parts;
 };
 
-struct Tally::Impl {
-  Impl(Directory& store, std::shared_ptr<ReaderState> reader)
-      : directory(store), state(std::move(reader)) {}
-  ~Impl() { directory.unsubscribe(state); }
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
+struct Tally::Impl : Subscription {
+  using Subscription::Subscription;
 
-  Directory& directory;
-  const std::shared_ptr<ReaderState> state;
   std::mutex mutex;  ///< of what follows: the last answer, and of which state
   std::vector<std::pair<std::shared_ptr<Table>, Version>> seen;
   std::vector<Shard> shards;
