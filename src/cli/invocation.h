@@ -33,6 +33,8 @@ struct Invocation {
   /// All commands of the program: for help and completion.
   const std::vector<Command>* commands = nullptr;
 
+  /// All of `in`, to its end.
+  [[nodiscard]] std::string read_in() const;
   [[nodiscard]] base::Context context() const { return base::Context(*clock, stop); }
   /// 130, 143 when a signal came, else `code`.
   [[nodiscard]] int exit_code(int code) const {

@@ -1,6 +1,5 @@
 // `kollect rbac`
 #include <algorithm>
-#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -135,15 +134,6 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
   return made;
 }
 
-std::string read_all(std::FILE* in) {
-  std::string text;
-  std::array<char, 1U << 16U> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), in)) {
-    text.append(buffer.data(), got);
-  }
-  return text;
-}
-
 }  // namespace
 
 int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::string>& args) {
@@ -184,7 +174,7 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
   add_cluster_flags(app, o.cluster, false);
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const bool piped = std::ranges::find(o.files, "-") != o.files.end();
-  const auto made = answer(invocation, o, piped ? read_all(invocation.in) : std::string());
+  const auto made = answer(invocation, o, piped ? invocation.read_in() : std::string());
   if (!made) {
     fmt::print(invocation.err, "{} rbac: {}\n", invocation.program, made.error().message);
     return invocation.exit_code(cli::kExitFailed);

@@ -24,15 +24,6 @@ constexpr std::string_view kManifestContext = "local";
 constexpr std::string_view kSeveralContextsTemplate =
     "inventory/{cluster}/{namespace}/{name}{extension}";
 
-std::string read_all(std::FILE* in) {
-  std::string text;
-  std::array<char, 1U << 16U> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), in)) {
-    text.append(buffer.data(), got);
-  }
-  return text;
-}
-
 std::vector<std::string> split_lists(const std::vector<std::string>& values) {
   std::vector<std::string> parts;
   for (const std::string& value : values) {
@@ -113,7 +104,7 @@ base::Result<> CollectRun::choose_contexts() {
     const bool reads_stdin = std::ranges::find(options_.manifests, "-") != options_.manifests.end();
     KL_ASSIGN(manifests_,
               read_manifest_objects(options_.manifests,
-                                    reads_stdin ? read_all(invocation_.in) : std::string()));
+                                    reads_stdin ? invocation_.read_in() : std::string()));
   } else {
     KL_ASSIGN(kubeconfig_, kube::Kubeconfig::load_default(options_.kubeconfig, invocation_.env));
     KL_ASSIGN(kube::ContextSelection selection,

@@ -381,14 +381,6 @@ int ExtractSession::finish() {
 
 namespace {
 
-std::string read_all(std::FILE* file) {
-  std::string text;
-  std::vector<char> chunk(std::size_t{64} << 10U);
-  while (const auto got = std::fread(chunk.data(), 1, chunk.size(), file))
-    text.append(chunk.data(), got);
-  return text;
-}
-
 using NamespaceLabels = std::map<std::string, std::map<std::string, std::string>>;
 
 /// Labels of the namespaces among the objects, for expressions that ask for them.
@@ -419,7 +411,7 @@ base::Result<int> extract_files(const Invocation& invocation, const ExtractOptio
     return base::configuration("no objects: name files or folders, or - for stdin");
   KL_ASSIGN(auto session, ExtractSession::create(options, invocation.out, invocation.err));
   const bool from_stdin = std::ranges::find(options.inputs, "-") != options.inputs.end();
-  const auto stdin_text = from_stdin ? read_all(invocation.in) : std::string();
+  const auto stdin_text = from_stdin ? invocation.read_in() : std::string();
   NamespaceLabels namespaces;
   if (session.wants_namespaces()) {
     KL_ASSIGN(namespaces, read_namespaces(options, stdin_text));

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <array>
-
 #include "cli/flags.h"
 #include "pipeline/commands.h"
 #include "pipeline/diff.h"
@@ -14,15 +12,6 @@
 
 namespace kollect::pipeline {
 namespace {
-
-std::string read_stdin(const Invocation& invocation) {
-  std::string text;
-  std::array<char, 1U << 16U> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), invocation.in)) {
-    text.append(buffer.data(), got);
-  }
-  return text;
-}
 
 int fail(const Invocation& invocation, std::string_view command, const base::Error& error) {
   fmt::print(invocation.err, "{} {}: {}\n", invocation.program, command, error.message);
@@ -67,7 +56,7 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
     return fail(invocation, "validate",
                 base::configuration("give either --config or files as arguments"));
   }
-  if (std::ranges::find(o.files, "-") != o.files.end()) o.stdin_text = read_stdin(invocation);
+  if (std::ranges::find(o.files, "-") != o.files.end()) o.stdin_text = invocation.read_in();
   o.env = invocation.env;
   std::optional<LiveCluster> cluster;
   if (std::erase(o.samples, "live") > 0) {
