@@ -1,16 +1,16 @@
 #!/bin/bash
 # Installs the Debian 12 packages that building and testing need. What is there already is skipped, so it is quick to
 # run again.
-#   install-deps.sh [build|test|dev]   build: compiler and libraries; test: also what tests start; dev: also clang tools
+#   install-deps.sh [build|test|dev]   build: compiler, libraries, what the demo uses; test: also what tests start; dev: also clang tools
 set -euo pipefail
 
 build=(
-  g++ cmake ninja-build ccache mold make git pkg-config ca-certificates python3
+  g++ cmake ninja-build ccache mold make git pkg-config ca-certificates python3 curl
   libboost1.81-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libzstd-dev libxxhash-dev
   libsimdjson-dev libyaml-dev libre2-dev libsqlite3-dev libgit2-dev libfmt-dev libspdlog-dev libcli11-dev
   libpq-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
 )
-test=(postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl curl python3-yaml python3-venv procps)
+test=(postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps)
 dev=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
 
 case ${1:-dev} in
