@@ -89,6 +89,7 @@ examples: ## writes examples/dump anew
 manifests: build ## definitions of the chart and deploy/operator anew, from the program and the chart
 	@scripts/servers/build.sh helm
 	build/release/kollect crds > charts/kollect/crds/kollect.dev.yaml
+	build/release/kollect crds --docs docs/kinds
 	scripts/generate/operator_manifests.sh > deploy/operator/operator.yaml
 
 clean: ## removes build/

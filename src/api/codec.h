@@ -57,4 +57,10 @@ std::string crds_yaml();
 /// One CRD as a value.
 base::json::Value crd(std::string_view kind);
 
+/// A page of documentation of one kind in Markdown: names and a table of fields, from the same
+/// description as the CRD. Empty for a kind that is not ours.
+std::string kind_page(std::string_view kind);
+/// The page that leads to those of all kinds ("<singular>.md").
+std::string kinds_page();
+
 }  // namespace kollect::api

@@ -195,8 +195,7 @@ class Tables {
         lacking();
     condition("Ready", "True", "Exported", message);
     succeeded("Exported", message);
-    reachable(true, "SinksReachable",
-              fmt::format("{} sink{}", facts_.sinks.size(), facts_.sinks.size() == 1 ? "" : "s"));
+    reachable(true, "ExportSucceeded", message);
     if (!waiting_.empty() || facts_.wrote_partially) {
       condition("Synced", "False", "PartiallySynced",
                 "some sinks were written to, the others had nothing new or wait for their turn");
@@ -224,10 +223,11 @@ class Tables {
     const bool terminal = std::ranges::all_of(failed_, [](const SinkFact* sink) {
       return is_terminal(sink->unusable ? *sink->unusable : *sink->error);
     });
-    const char* reason = terminal ? "ExportTerminal" : "Progressing";
+    const std::string reason = terminal ? "ExportTerminal" : "Progressing";
     drop_ready();
-    condition("Degraded", "True", too_large().value_or(reason), message);
-    condition("Synced", "False", reason, message);
+    const std::string told = too_large().value_or(reason);
+    condition("Degraded", "True", told, message);
+    condition("Synced", "False", told, message);
     reachable(false, terminal ? "ExportTerminal" : "ExportFailed", message);
     tell("export", true, reason, message);
   }
@@ -236,7 +236,7 @@ class Tables {
   [[nodiscard]] std::optional<std::string> too_large() const {
     for (const SinkFact* sink : failed_) {
       if (!sink->error) continue;
-      if (sink->error->reason == "payload_too_large") return "PayloadTooLarge";
+      if (sink->error->reason == "too-large") return "PayloadTooLarge";
       if (sink->error->reason == "spill_required") return "SpillRequired";
     }
     return std::nullopt;

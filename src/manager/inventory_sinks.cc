@@ -297,15 +297,23 @@ base::Result<> InventorySinks::clean(const base::Context& context, const Exporti
   return exporter_.clean(context.with_timeout(kCleanTime), plan, binding);
 }
 
-void set_cleanup_terminal(StatusDraft& draft, const CleanupFailure& failure,
-                          const char* finalizer) {
+Told set_cleanup_failed(StatusDraft& draft, const CleanupFailure& failure, const char* finalizer) {
+  const std::string reason = failure.transient ? "Progressing" : "CleanupTerminal";
+  const std::string message =
+      failure.transient
+          ? fmt::format(
+                "what was exported is not removed yet ({}), this is tried again; to leave "
+                "it there, delete the sink or set the annotation {}: retain",
+                failure.message, kDeletionPolicy)
+          : fmt::format(
+                "what was exported cannot be removed ({}); to give up on it, "
+                "remove the finalizer {} by hand",
+                failure.message, finalizer);
   draft.drop("Ready");
-  draft.set({.type = "Degraded",
-             .status = "True",
-             .reason = "CleanupTerminal",
-             .message = fmt::format("what was exported cannot be removed ({}); to give up on it, "
-                                    "remove the finalizer {} by hand",
-                                    failure.message, finalizer)});
+  draft.drop("ExportSucceeded");
+  draft.set({.type = "Degraded", .status = "True", .reason = reason, .message = message});
+  draft.set({.type = "Synced", .status = "False", .reason = reason, .message = message});
+  return {.topic = "Degraded", .warning = true, .reason = reason, .message = message};
 }
 
 }  // namespace kollect::manager

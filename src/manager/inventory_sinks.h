@@ -115,8 +115,9 @@ class InventorySinks {
   std::map<sinks::InventoryId, std::map<std::string, std::uint64_t>> seen_;
 };
 
-/// Says in the status that a deleted inventory cannot be cleaned up; waiting does not mend it.
-void set_cleanup_terminal(StatusDraft& draft, const CleanupFailure& failure, const char* finalizer);
+/// Says in the status why a deleted inventory is still there: CleanupTerminal when waiting does not
+/// mend it, else Progressing. Returns the event that says so.
+Told set_cleanup_failed(StatusDraft& draft, const CleanupFailure& failure, const char* finalizer);
 
 /// The finalizer's work of an inventory that is deleted. `object` is the cached one.
 template <class T>
@@ -131,11 +132,10 @@ base::Result<std::optional<base::Duration>> clean_up(const base::Context& contex
     KL_TRY(let_go(context, writer, inventory.manifest, inventory.subject, finalizer));
     return std::optional<base::Duration>();
   }
-  if (failure->transient) return base::retryable("clean-up: " + failure->message);
   StatusDraft draft(inventory.manifest, now);
-  set_cleanup_terminal(draft, *failure, finalizer);
-  writer.event(context, inventory.subject, "Degraded", true, "CleanupTerminal", failure->message);
+  tell(context, writer, inventory.subject, {set_cleanup_failed(draft, *failure, finalizer)});
   KL_TRY(write_status(context, writer, cache, inventory.subject, draft));
+  if (failure->transient) return base::retryable("clean-up: " + failure->message);
   return std::optional<base::Duration>();
 }
 

@@ -27,7 +27,8 @@ struct TargetFacts {
   std::optional<std::string> access_check_error = {};
   std::uint64_t extraction_failures = 0;
   std::string last_extraction_error = {};
-  /// First missing or broken sink of the namespace's inventories; its reason is the condition's.
+  /// First missing or broken sink of the namespace's inventories, or why these cannot be listed;
+  /// its reason is the condition's.
   std::optional<base::Error> sink_problem = {};
   std::size_t sinks = 0;
   /// Of a cluster target: how many namespaces it collects from. Sinks are not asked then.

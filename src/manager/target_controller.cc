@@ -72,6 +72,10 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
   if (spec.profile_ref.empty()) {
     return base::configuration("spec.profileRef names no profile", "MissingProfileRef");
   }
+  if (const auto error = caches_.profiles.lookup_error()) {
+    phase = TargetPhase::kUnreadable;
+    return base::denied("profiles cannot be listed: " + error->message, "ProfileForbidden");
+  }
   const ProfilePtr profile = caches_.profiles.get({.ns = ns, .name = spec.profile_ref});
   if (!profile || profile->problem) {
     return base::not_found(
@@ -155,6 +159,11 @@ void TargetController::check_sinks(const base::Context& context, const std::stri
       }
     }
   };
+  if (const auto error = caches_.inventories.lookup_error()) {
+    facts.sink_problem = error->with_prefix("inventories cannot be listed");
+    facts.sink_problem->reason = "InventoryListFailed";
+    return;
+  }
   for (const auto& inventory : caches_.inventories.in_namespace(ns)) {
     check("snapshot", inventory->object.spec.snapshot_sink_refs);
     check("database", inventory->object.spec.database_sink_refs);
@@ -192,7 +201,7 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
                                                                    const Subject& subject) {
   // A profile or scope that the caches do not have yet is not one that does not exist: judging now
   // would let an inventory export without this target's rows.
-  if (!caches_.profiles.synced() || caches_.scopes.waiting() || !caches_.inventories.synced()) {
+  if (caches_.profiles.waiting() || caches_.scopes.waiting() || caches_.inventories.waiting()) {
     set_phase(target->key(), TargetPhase::kUnknown);
     return std::optional<base::Duration>(kLookAgain);
   }

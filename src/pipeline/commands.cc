@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/codec.h"
+#include "base/files.h"
 #include "base/log.h"
 #include "cli/flags.h"
 #include "cli/program.h"
@@ -10,6 +11,17 @@
 #include "pipeline/init_command.h"
 
 namespace kollect::pipeline {
+namespace {
+
+base::Result<> write_kind_pages(const std::filesystem::path& folder) {
+  KL_TRY(base::write_file_atomic(folder / "README.md", api::kinds_page()));
+  for (const api::KindInfo& kind : api::kinds()) {
+    KL_TRY(base::write_file_atomic(folder / (kind.singular + ".md"), api::kind_page(kind.kind)));
+  }
+  return {};
+}
+
+}  // namespace
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> kCommands = {
@@ -35,7 +47,16 @@ int run_program(const Invocation& invocation) {
 
 int run_crds(const Invocation& invocation, const std::vector<std::string>& args) {
   CLI::App app("Prints the CustomResourceDefinitions of kollect.dev as YAML.", "crds");
+  std::string docs;
+  cli::add_flag_value(app, "--docs", docs,
+                      "Write a page of documentation per kind to this folder instead");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
+  if (!docs.empty()) {
+    const auto written = write_kind_pages(docs);
+    if (written) return kExitOk;
+    fmt::print(invocation.err, "{} crds: {}\n", invocation.program, written.error().message);
+    return invocation.exit_code(kExitFailed);
+  }
   const std::string yaml = api::crds_yaml();
   const bool written = std::fwrite(yaml.data(), 1, yaml.size(), invocation.out) == yaml.size();
   return written && std::fflush(invocation.out) == 0 ? kExitOk : kExitFailed;

@@ -10,6 +10,7 @@ import time
 
 import harness
 from manifests import document, inventory, namespace, postgres_sink, secret
+from sandbox import Sandbox
 
 SERVERS = harness.ROOT / "scripts/servers"
 NAME = f"op-{os.getpid()}"
@@ -169,6 +170,8 @@ class Scenario(harness.Case):
         self.operators = []
 
     def tearDown(self):
+        if isinstance(sandbox := getattr(self, "sandbox", None), Sandbox) and sandbox.process.poll() is None:
+            self.assertEqual(sandbox.unknown_conditions(), [], "conditions that the table of reasons does not have")
         for operator in self.operators:
             if operator.process.poll() is None:
                 operator.kill()
