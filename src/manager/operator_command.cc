@@ -19,6 +19,7 @@
 #include "manager/telemetry/metrics_server.h"
 #include "manager/webhooks.h"
 #include "metrics/process.h"
+#include "profiling/server.h"
 
 namespace kollect::manager {
 namespace {
@@ -179,6 +180,16 @@ int run_operator(const cli::Invocation& invocation, const std::vector<std::strin
   if (!cluster) {
     log.error(cluster.error().message);
     return kFailed;
+  }
+  std::unique_ptr<http::Server> profiles;
+  if (flags.pprof) {  // first: what is allocated before is not in the profile of the heap
+    auto served = profiling::serve_profiles(flags.pprof_address, *invocation.clock, &log);
+    if (!served) {
+      log.error(served.error().with_prefix("--pprof-bind-address").message);
+      return kFailed;
+    }
+    profiles = std::move(*served);
+    log.info("profiles are served", {{"port", std::to_string(profiles->port())}});
   }
   return run(invocation, std::move(flags), *cluster, log, redactor);
 }

@@ -131,6 +131,9 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   text("--metrics-cert-key", flags.metrics.cert_key, "File of its key");
   text("--collect-metrics-sample-interval", texts.metrics_interval,
        "Rows of a target are read for metrics at most this often");
+  add_switch(app, "--enable-pprof", flags.pprof,
+             "Serve profiles of processor time and memory to whoever reaches the address");
+  text("--pprof-bind-address", flags.pprof_address, "Address of /debug/pprof/");
   add_switch(app, "--leader-elect", flags.leader_elect,
              "Several processes may run; the one that holds a lease of the cluster writes");
   text("--leader-elect-lease-duration", texts.lease,

@@ -28,6 +28,8 @@ struct OperatorFlags {
   std::string lease_namespace;  ///< empty: the one of the service account or the context
   ManagerOptions manager;
   WebhookOptions webhooks;
+  bool pprof = false;
+  std::string pprof_address = ":6060";
 };
 
 /// Reads the flags behind the command's name, then the environment. An exit code when the command
