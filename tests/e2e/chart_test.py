@@ -70,7 +70,7 @@ class Rendered(unittest.TestCase):
     def test_every_choice_is_taken_by_kubernetes(self):
         self.assertEqual((lint := flux_cluster.helm("lint", "--strict", str(CHART))).returncode, 0, lint.stdout)
         more = "networkPolicy.enabled=true,podDisruptionBudget.enabled=true,rbac.helperRoles.create=true,collector.readAll=true,priorityClassName=p," \
-               "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000," \
+               "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000,pprof.enabled=true," \
                "scrubKeys[0]=a,sensitiveKinds[0]=g/K,defaultExcludedNamespaces[0]=x,controller.targetCountResync=30s,extraEnv[0].name=A,extraEnv[0].value=b"
         for flags in ([], OFF, SELF_SIGNED, TENANT, [*OFF, "--set", "leaderElection.enabled=false"], ["--set", more], ["--set", "watchNamespaces={team-a,team-b},replicaCount=3", *OFF],
                       ["--set", "webhooks.certManager.create=false,webhooks.caBundle=Y2E="],
@@ -96,7 +96,7 @@ class Rendered(unittest.TestCase):
                 self.assertIn(named, made.stderr)
 
     def test_values_that_nobody_knows_are_told(self):
-        for flags, told in ((["--set", "typo=1,pprof.enabled=true"], ["typo, pprof"]), ([], [])):
+        for flags, told in ((["--set", "typo=1,profiles.enabled=true"], ["typo, profiles"]), ([], [])):
             made = flux_cluster.helm("install", "kollect", str(CHART), "--dry-run=client", "--skip-crds", "--kubeconfig", op.KUBE["KUBECONFIG"], *OFF, *flags)
             self.assertEqual(made.returncode, 0, made.stderr)
             self.assertEqual([set(names.split(", ")) for names in re.findall(r"change nothing: (.*)", made.stdout)], [set(names.split(", ")) for names in told])

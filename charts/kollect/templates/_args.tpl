@@ -58,6 +58,10 @@
 {{- else }}
 - --webhook-cert-path=/certificates/webhooks
 {{- end }}
+{{- if .Values.pprof.enabled }}
+- --enable-pprof
+- {{ printf "--pprof-bind-address=%s" .Values.pprof.bindAddress | quote }}
+{{- end }}
 {{- range .Values.extraArgs }}
 - {{ . | quote }}
 {{- end }}
