@@ -216,6 +216,7 @@ class Deletion(Conditions):
             team("fine", m.sqlite_sink("fine", "fine.db"), databaseSinkRefs=["file"])
             + team("gone", m.sqlite_sink("gone", "gone.db"), databaseSinkRefs=["file"])
             + team("keyless", postgres("keyless"), databaseSinkRefs=["pg"])
+            + m.inventory("gone", "odd", exportMinInterval="soon", databaseSinkRefs=["file"]) + rollup("odd", "gone", "file", exportMinInterval="soon")
             + m.document("KollectScope", "fine", "limits", {}) + m.document("KollectClusterScope", None, "limits", {})
             + m.document("KollectEventSink", "fine", "bus", {"type": "kafka", "kafka": {"brokers": ["b:9092"], "topic": "t"}})
             + m.git_sink("fine", "https://git.example/r.git")
@@ -226,6 +227,10 @@ class Deletion(Conditions):
                 self.expect(kind, ns, name, "Ready=True/Exported")
         for kind, name in (("inventory", "all"), ("cinventory", "keyless")):
             self.expect(kind, "keyless", name, "Degraded=True/Progressing")
+        # With a spec that makes no sense.
+        for kind, ns in (("inventory", "gone"), ("cinventory", "")):
+            self.expect(kind, ns, "odd", "Degraded=True/ExportTerminal")
+            self.gone(kind, ns, "odd")
         # With the sink, or its Secret, gone.
         self.gone("database", "gone", "file")
         self.sandbox.call("DELETE", "/api/v1/namespaces/keyless/secrets/pg")

@@ -229,6 +229,7 @@ class Verdicts(Webhooks):
         self.assertEqual(self.api.create(held, real=True)[0], 201)
         self.assertEqual(self.api.merge(path, {"spec": {"profileRef": "a/b"}})[0], 403)
         self.assertEqual(self.api.merge(path, {"spec": {"profileRef": "q"}})[0], 200)
+        everything = self.one_of_each_kind()
         # Nobody answers any more: nothing is written that was not judged, everything can be deleted.
         operator.terminate()
         self.assertEqual(operator.wait(60), 0)
@@ -236,9 +237,28 @@ class Verdicts(Webhooks):
         self.assertEqual(status, 500, answer)
         self.assertIn("failed calling webhook", answer["message"])
         self.assertEqual(self.api.merge(path, {"spec": {"profileRef": "r"}})[0], 500)
-        self.assertEqual(self.api.call("DELETE", path)[0], 200)
-        self.assertEqual(self.api.merge(path, {"metadata": {"finalizers": None}})[0], 200)
-        self.assertEqual(self.api.call("GET", path)[0], 404)
+        for one in (path, *everything):
+            self.assertEqual(self.api.call("DELETE", one)[0], 200, one)
+            self.assertEqual(self.api.merge(one, {"metadata": {"finalizers": None}})[0], 200, one)
+            self.assertEqual(self.api.call("GET", one)[0], 404, one)
+
+    def one_of_each_kind(self):
+        """Paths of objects that are held by a finalizer."""
+        good = {"KollectConnectionTest": {"apiVersion": "kollect.dev/v1alpha1", "kind": "KollectConnectionTest", "metadata": {"namespace": NS},
+                                          "spec": {"sinkRef": {"databaseSinkRef": "none"}}}}
+        for one in vectors():
+            if one["expect"]["verdict"] == "accept" and not one.get("context") and not one.get("build"):
+                good.setdefault(one["manifest"]["kind"], one["manifest"])
+        self.assertEqual(len(good), 11, good.keys())
+        paths = []
+        for manifest in sorted(good.values(), key=lambda one: "Scope" in one["kind"]):  # which may refuse what comes after them
+            manifest["metadata"].update(name="held", finalizers=["test.example/held"])
+            if (manifest["kind"], manifest["metadata"].get("namespace")) == ("KollectTarget", NS):
+                manifest["metadata"]["name"] = "held-too"
+            status, answer, _ = self.api.create(manifest, real=True)
+            self.assertEqual(status, 201, answer)
+            paths.append(f"{place(manifest)}/{manifest['metadata']['name']}")
+        return paths
 
 
 class OwnCertificate(Webhooks):
