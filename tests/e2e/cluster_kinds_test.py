@@ -52,7 +52,7 @@ class ClusterTargets(op.Scenario):
         self.sandbox = Sandbox(self.folder, "---\n".join(json.dumps(one) + "\n" for one in kinds))
         self.addCleanup(self.sandbox.stop)
         op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
-        self.operator()
+        self.operator("--target-count-resync", "1s")  # rows that come alone are counted then
 
     def stands(self, name="images"):
         """(effective namespaces, what the conditions say)"""

@@ -161,7 +161,8 @@ class Crash(WithSinks):
         self.assertEqual(self.operators[-1].stop(), 0)
 
     def ends_in_time(self, operator):
-        """term: SIGTERM in the middle of everything."""
+        """term: SIGTERM in the middle of everything, but not before the program has begun to listen to it."""
+        op.until("it runs", lambda: "operator starts" in operator.text())
         self.keep_changing(time.monotonic() + self.random.uniform(0.02, 0.8))
         began = time.monotonic()
         code = operator.stop()
