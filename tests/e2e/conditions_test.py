@@ -2,6 +2,7 @@
 """Reasons of conditions that no other test brings about, on the sandbox; docs/conditions.md tells of all, tests/cases/conditions/reasons.tsv
 names a test for each. Also: whatever is deleted goes."""
 import pathlib
+import shutil
 import subprocess
 import time
 
@@ -167,6 +168,24 @@ class Reasons(Conditions):
         for ns, reason, reachable in (("outside", "ExportTerminal", "ExportTerminal"), ("dead", "Progressing", "ExportFailed")):
             for kind, name in (("inventory", "all"), ("cinventory", ns)):
                 self.expect(kind, ns, name, f"Degraded=True/{reason}", f"Synced=False/{reason}", f"SinkReachable=False/{reachable}", "-Ready")
+
+    def test_of_probes(self):
+        folder = pathlib.Path(self.folder)
+        subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(folder / "rows.git")], check=True)
+        kinds = {"KollectSnapshotSink": {"type": "git", "endpoint": f"file://{folder}/rows.git"},
+                 "KollectDatabaseSink": {"type": "sqlite", "sqlite": {"path": "p.db"}},
+                 "KollectEventSink": {"type": "kafka", "kafka": {"brokers": ["b:9092"], "topic": "t"}}}
+        self.begin(m.namespace("ops") + "".join(
+            m.document(kind, "ops", "plain", {**spec, "tls": {"insecureSkipVerify": True}}) + m.document(kind, "ops", "keyless", {**spec, "secretRef": {"name": "none"}})
+            for kind, spec in kinds.items()), "--allow-local-sinks")
+        for kind in kinds:
+            self.expect(kind.lower() + "s", "ops", "keyless", "ConnectionVerified=False/SecretResolveFailed", "Degraded=True/SecretResolveFailed", "-TLSInsecure")
+        for kind in ("kollectsnapshotsinks", "kollectdatabasesinks"):
+            self.expect(kind, "ops", "plain", "ConnectionVerified=True/ConnectionOK", "TLSInsecure=True/InsecureSkipVerify", "-Degraded")
+        self.expect("kollecteventsinks", "ops", "plain", "ConnectionVerified=False/ConnectionTestFailed", "Degraded=True/ConnectionTestFailed", "-TLSInsecure")
+        shutil.rmtree(folder / "rows.git")
+        self.sandbox.patch(place("snapshot", "ops", "plain"), metadata={"annotations": {"kollect.dev/requestedAt": "2026-02-03T04:05:06Z"}})
+        self.expect("snapshot", "ops", "plain", "ConnectionVerified=False/ConnectionTestFailed", "Degraded=True/ConnectionTestFailed")
 
     def test_while_the_first_list_is_on_its_way(self):
         self.begin(team("fine", m.sqlite_sink("fine", "fine.db"), databaseSinkRefs=["file"]) + cluster_target("maps", "fine")
