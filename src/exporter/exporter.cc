@@ -357,21 +357,40 @@ void Exporter::set(InventoryPlan plan) {
 }
 
 void Exporter::remove(const sinks::InventoryId& id) {
+  leave([&](const sinks::InventoryId& one) { return one == id; }, base::Duration::zero());
+}
+
+std::vector<sinks::InventoryId> Exporter::leave(
+    const std::function<bool(const sinks::InventoryId&)>& goes, base::Duration grace) {
   std::unique_lock lock(impl_->mutex);
-  const auto it = impl_->entries.find(id);
-  if (it == impl_->entries.end()) return;
-  const std::unique_ptr<Entry> entry = std::move(it->second);
-  impl_->entries.erase(it);
-  for (const auto& line : entry->lines) line->stop.request_stop();
+  std::vector<sinks::InventoryId> gone;
+  std::vector<std::unique_ptr<Entry>> entries;
+  for (auto it = impl_->entries.begin(); it != impl_->entries.end();) {
+    if (!goes(it->first)) {
+      ++it;
+      continue;
+    }
+    gone.push_back(it->first);
+    entries.push_back(std::move(it->second));
+    it = impl_->entries.erase(it);
+  }
   std::erase_if(impl_->queue, [&](const auto& line) {
-    if (line->inventory != id) return false;
+    if (!goes(line->inventory)) return false;
     line->status.running = false;
     return true;
   });
-  impl_->ended.wait(lock, [&] {
-    return std::ranges::none_of(entry->lines,
-                                [](const auto& line) { return line->status.running; });
-  });
+  const auto ended = [&] {
+    return std::ranges::none_of(entries, [](const auto& entry) {
+      return std::ranges::any_of(entry->lines,
+                                 [](const auto& line) { return line->status.running; });
+    });
+  };
+  if (grace > base::Duration::zero()) impl_->ended.wait_for(lock, grace, ended);
+  for (const auto& entry : entries) {
+    for (const auto& line : entry->lines) line->stop.request_stop();
+  }
+  impl_->ended.wait(lock, ended);
+  return gone;
 }
 
 void Exporter::hold(const inventory::Owner& owner) {

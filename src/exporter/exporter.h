@@ -135,6 +135,10 @@ class Exporter {
   void set(InventoryPlan plan);
   /// Forgets it; running passes are cancelled and waited for. Nothing is written.
   void remove(const sinks::InventoryId& id);
+  /// Forgets all that go: no pass of theirs begins any more, running ones may take `grace` to end,
+  /// are cancelled then, and waited for. Nothing else is written. The forgotten ones.
+  std::vector<sinks::InventoryId> leave(const std::function<bool(const sinks::InventoryId&)>& goes,
+                                        base::Duration grace);
   /// Inventories with rows of this owner begin no pass until their next set(): its rows are about
   /// to go for a reason that is no change of what there is.
   void hold(const inventory::Owner& owner);

@@ -339,6 +339,32 @@ TEST_F(ExporterTest, SuspendedHoldsAndRemoveCancels) {
   ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "2"; }));
 }
 
+TEST_F(ExporterTest, ThoseThatLeaveMayEndWhatRuns) {
+  put("a", "1");
+  Backend stays;
+  backend_.hang = true;
+  exporter_->set(plan({binding("database/x", backend_)}));
+  auto other = plan({binding("database/y", stays)});
+  other.id.ns = "other";
+  exporter_->set(other);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.passes.size() == 1; }));
+  ASSERT_TRUE(stays.until([](Backend& b) { return b.rows.size() == 1; }));
+  std::vector<sinks::InventoryId> left;
+  std::jthread leaving(
+      [&] { left = exporter_->leave([](const auto& id) { return id == kInventory; }, 1h); });
+  while (exporter_->status(kInventory)) std::this_thread::yield();
+  put("b", "news for the other one alone");
+  ASSERT_TRUE(stays.until([](Backend& b) { return b.rows.size() == 2; }));
+  backend_.with([](Backend& b) { b.hang = false; });
+  leaving.join();
+  EXPECT_THAT(left, ElementsAre(kInventory));
+  backend_.with([](Backend& b) {
+    EXPECT_THAT(b.passes, ElementsAre("hangs", "all 1"));
+    EXPECT_THAT(b.rows, ElementsAre(Pair("a", "1")));
+  });
+  exporter_->remove(other.id);  // its backend ends here
+}
+
 TEST_F(ExporterTest, StatusTellsWhatWasExported) {
   put("a", "1");
   put("b", "1");

@@ -54,6 +54,8 @@ class ClusterInventoryController {
   /// One pass; the time until the next look, when there is one.
   base::Result<std::optional<base::Duration>> reconcile(const base::Context& context,
                                                         const Key& key);
+  /// Somebody else tells its status from now on.
+  void forget(const sinks::InventoryId& id) { sinks_.forget(id); }
   /// An owner whose rows every cluster inventory has that has the target.
   static inventory::Owner owner_of(const std::string& target) {
     return {.owner_class = inventory::OwnerClass::kClusterTarget, .ns = "", .name = target};

@@ -38,6 +38,10 @@ class ClusterTargetBoard {
     const std::scoped_lock lock(mutex_);
     return standings_.erase(target) > 0;
   }
+  void forget_all() {
+    const std::scoped_lock lock(mutex_);
+    standings_.clear();
+  }
   [[nodiscard]] ClusterTargetStanding of(const std::string& target) const {
     const std::scoped_lock lock(mutex_);
     const auto it = standings_.find(target);

@@ -46,6 +46,8 @@ class InventoryController {
   /// One pass; the time until the next look, when there is one.
   base::Result<std::optional<base::Duration>> reconcile(const base::Context& context,
                                                         const Key& key);
+  /// Somebody else tells its status from now on.
+  void forget(const sinks::InventoryId& id) { sinks_.forget(id); }
 
  private:
   using Ptr = ObjectCache<api::Inventory>::Ptr;

@@ -16,11 +16,14 @@
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
 #include "manager/secret_reader.h"
+#include "manager/shards/handover.h"
+#include "manager/shards/tenures.h"
 #include "manager/sink_registry.h"
 #include "manager/target_board.h"
 #include "manager/target_controller.h"
 #include "manager/telemetry/domain_series.h"
 #include "manager/telemetry/engine_page.h"
+#include "manager/telemetry/shown_targets.h"
 #include "manager/telemetry/telemetry.h"
 #include "manager/work_queue.h"
 #include "manager/workers.h"
@@ -54,14 +57,15 @@ collector::CollectorOptions collector_options(const ManagerOptions& options) {
 struct Manager::Impl {
   Impl(kube::Client& the_client, const base::Clock& the_clock, const base::Logger* logger,
        std::shared_ptr<base::Redactor> the_redactor, ManagerOptions the_options,
-       const Fence& the_fence)
+       const Fences& the_fences)
       : client(the_client),
         clock(the_clock),
         log(logger),
         redactor(std::move(the_redactor)),
         options(std::move(the_options)),
-        fence(the_fence),
+        fences(the_fences),
         collector(client, store, clock, log, collector_options(options)) {
+    if (options.shards == 0) tenures.open(0);  // everything is ours
     wire();
   }
 
@@ -83,7 +87,6 @@ struct Manager::Impl {
   void watch_in(const std::string& kind, ObjectCache<T>& cache, const std::string& ns);
   [[nodiscard]] bool synced() const;
   [[nodiscard]] Workers::Seen seen_by(const std::string& controller);
-  [[nodiscard]] std::vector<ShownTarget> shown_targets() const;
   void fill_page(metrics::Page& page);
   void count_debounced(const char* controller, const sinks::InventoryId& inventory);
   void count_profile_of(const Key& cluster_target);
@@ -93,7 +96,8 @@ struct Manager::Impl {
   const base::Logger* log;
   std::shared_ptr<base::Redactor> redactor;
   ManagerOptions options;
-  const Fence& fence;
+  const Fences& fences;
+  Tenures tenures{options.shards};
 
   metrics::Registry registry;
   Telemetry telemetry{registry};
@@ -168,11 +172,11 @@ struct Manager::Impl {
                      clock,
                      options.sinks,
                      options.watch_namespaces,
-                     fence,
+                     fences,
                      telemetry};
   TargetBoard board;
   ClusterTargetBoard cluster_board;
-  Writer writer{client, log, fence};
+  Writer writer{client, log, fences};
   TenantCaches caches{
       .profiles = profiles, .targets = targets, .scopes = scopes, .inventories = inventories};
   InventoryController inventory_controller{caches,
@@ -216,6 +220,7 @@ struct Manager::Impl {
                            .tests = connection_tests},
                           sinks,
                           writer,
+                          tenures,
                           clock,
                           *redactor,
                           log,
@@ -227,6 +232,27 @@ struct Manager::Impl {
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
+  Handover handover{{.tenures = tenures,
+                     .reflectors = reflectors,
+                     .targets = targets,
+                     .inventories = inventories,
+                     .cluster_targets = cluster_targets,
+                     .cluster_inventories = cluster_inventories,
+                     .sinks = {.snapshot = snapshot_sinks,
+                               .database = database_sinks,
+                               .event = event_sinks,
+                               .tests = connection_tests},
+                     .target_queue = target_queue,
+                     .inventory_queue = inventory_queue,
+                     .cluster_target_queue = cluster_target_queue,
+                     .cluster_inventory_queue = cluster_inventory_queue,
+                     .collector = collector,
+                     .exporter = exporter,
+                     .board = board,
+                     .cluster_board = cluster_board,
+                     .inventory_controller = inventory_controller,
+                     .cluster_inventory_controller = cluster_inventory_controller,
+                     .checks = checks}};
   /// What caches have to be told of their reflectors; true when it is news.
   std::vector<std::function<bool(const kube::ReflectorStatus&)>> tellers;
   std::mutex work_mutex;  ///< of the start and the end of workers
@@ -375,33 +401,6 @@ Workers::Seen Manager::Impl::seen_by(const std::string& controller) {
   };
 }
 
-std::vector<ShownTarget> Manager::Impl::shown_targets() const {
-  std::vector<ShownTarget> shown;
-  const auto add = [&](const inventory::Owner& owner, const Key& profile_key) {
-    const auto profile = profiles.get(profile_key);
-    if (!profile || profile->problem) return;
-    const api::ProfileSpec& spec = profile->object.spec;
-    shown.push_back(
-        {.target = owner,
-         .profile = profile_key.name,
-         .profile_version = fmt::format("{} {}", profile->meta().uid, profile->meta().generation),
-         .gvk = spec.target_gvk,
-         .definitions = spec.metrics});
-  };
-  using Class = inventory::OwnerClass;
-  for (const auto& target : targets.all()) {
-    const Key key = target->key();
-    add({.owner_class = Class::kTarget, .ns = key.ns, .name = key.name},
-        {.ns = key.ns, .name = target->object.spec.profile_ref});
-  }
-  for (const auto& target : cluster_targets.all()) {
-    const auto& ref = target->object.spec.profile_ref;
-    add({.owner_class = Class::kClusterTarget, .ns = "", .name = target->key().name},
-        {.ns = ref.ns, .name = ref.name});
-  }
-  return shown;
-}
-
 void Manager::Impl::count_debounced(const char* controller, const sinks::InventoryId& inventory) {
   const auto status = exporter.status(inventory);
   if (!status) return;
@@ -445,14 +444,14 @@ void Manager::Impl::fill_page(metrics::Page& page) {
   }
   page.gauge("kollect_inventory_items_total", "Rows of all inventories.", {},
              static_cast<double>(rows));
-  domain.show(page, shown_targets());
+  domain.show(page, shown_targets(profiles, targets, cluster_targets, tenures));
 }
 
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
                  std::shared_ptr<base::Redactor> redactor, ManagerOptions options,
-                 const Fence& fence)
+                 const Fences& fences)
     : impl_(std::make_unique<Impl>(client, clock, log, std::move(redactor), std::move(options),
-                                   fence)) {}
+                                   fences)) {}
 
 Manager::~Manager() {
   stop();
@@ -499,18 +498,20 @@ void Manager::start() {
           }
         });
   }
-  impl.workers.push_back(std::make_unique<Workers>(
-      "kollecttarget", impl.target_queue, impl.options.target_workers,
-      [this](const base::Context& context, const Key& key) {
-        return impl_->target_controller.reconcile(context, key);
-      },
-      impl.clock, impl.log, impl.seen_by("KollectTarget")));
+  impl.workers.push_back(
+      std::make_unique<Workers>("kollecttarget", impl.target_queue, impl.options.target_workers,
+                                within(impl.tenures,
+                                       [this](const base::Context& context, const Key& key) {
+                                         return impl_->target_controller.reconcile(context, key);
+                                       }),
+                                impl.clock, impl.log, impl.seen_by("KollectTarget")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclustertarget", impl.cluster_target_queue, impl.options.cluster_target_workers,
-      [this](const base::Context& context, const Key& key) {
-        impl_->count_profile_of(key);
-        return impl_->cluster_target_controller.reconcile(context, key);
-      },
+      within(impl.tenures,
+             [this](const base::Context& context, const Key& key) {
+               impl_->count_profile_of(key);
+               return impl_->cluster_target_controller.reconcile(context, key);
+             }),
       impl.clock, impl.log, impl.seen_by("KollectClusterTarget")));
 }
 
@@ -524,21 +525,23 @@ void Manager::lead() {
   impl.checks.start();
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
-      [this](const base::Context& context, const Key& key) {
-        auto next = impl_->inventory_controller.reconcile(context, key);
-        impl_->count_debounced("KollectInventory", {.ns = key.ns, .name = key.name});
-        return next;
-      },
+      within(impl.tenures,
+             [this](const base::Context& context, const Key& key) {
+               auto next = impl_->inventory_controller.reconcile(context, key);
+               impl_->count_debounced("KollectInventory", {.ns = key.ns, .name = key.name});
+               return next;
+             }),
       impl.clock, impl.log, impl.seen_by("KollectInventory")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclusterinventory", impl.cluster_inventory_queue,
       impl.options.cluster_inventory_workers,
-      [this](const base::Context& context, const Key& key) {
-        auto next = impl_->cluster_inventory_controller.reconcile(context, key);
-        impl_->count_debounced("KollectClusterInventory",
-                               {.ns = ClusterInventoryController::kPlace, .name = key.name});
-        return next;
-      },
+      within(impl.tenures,
+             [this](const base::Context& context, const Key& key) {
+               auto next = impl_->cluster_inventory_controller.reconcile(context, key);
+               impl_->count_debounced("KollectClusterInventory",
+                                      {.ns = ClusterInventoryController::kPlace, .name = key.name});
+               return next;
+             }),
       impl.clock, impl.log, impl.seen_by("KollectClusterInventory")));
 }
 
@@ -552,12 +555,16 @@ void Manager::stop() {
   impl.checks.stop();
   for (auto& reflector : impl.reflectors) reflector->stop();
   impl.collector.stop();
-  if (!impl.fence.fallen()) impl.exporter.drain(impl.options.drain);
+  if (!impl.fences.of("")->fallen()) impl.exporter.drain(impl.options.drain);
   impl.exporter.stop();
 }
 
 const admission::Lookup& Manager::lookup() const {
   return impl_->lookup;
+}
+
+Handover& Manager::handover() {
+  return impl_->handover;
 }
 
 metrics::Registry& Manager::metrics() {
@@ -567,7 +574,6 @@ metrics::Registry& Manager::metrics() {
 ManagerHealth Manager::health() const {
   const auto stats = impl_->store.stats();
   return {.caches_synced = impl_->synced(),
-          .leads = impl_->fence.stands(),
           .rows = stats.rows,
           .store_bytes = stats.bytes,
           .targets_waiting = impl_->target_queue.waiting(),

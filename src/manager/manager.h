@@ -21,8 +21,13 @@
 
 namespace kollect::manager {
 
+class Handover;
+
 struct ManagerOptions {
   bool tenant_mode = false;
+  /// The work is shared by replicas in so many parts, each behind a fence of its own; 0: not
+  /// shared.
+  std::size_t shards = 0;
   std::vector<std::string> watch_namespaces;  ///< empty: all
   std::vector<std::string> default_included;
   std::vector<std::string> default_excluded;
@@ -47,7 +52,6 @@ struct ManagerOptions {
 /// What is alive and what not yet; for probes, metrics and tests.
 struct ManagerHealth {
   bool caches_synced = false;
-  bool leads = false;  ///< it may write
   std::size_t rows = 0;
   std::size_t store_bytes = 0;
   std::size_t targets_waiting = 0;
@@ -58,13 +62,15 @@ struct ManagerHealth {
 /// One cluster. start() once: watches and extraction run, so that the rows are there, but nothing
 /// is written. lead() once: status, finalizers and exports as well, from the rows that are there
 /// and without a new list. stop() lets running exports end within the drain time, then cancels;
-/// when the fence has fallen it cancels at once. Nothing is ever written but inside the fence.
+/// when the fence has fallen it cancels at once. Nothing is ever written but inside the fence of
+/// the object's namespace. Where the work is shared nothing is looked at before its part is handed
+/// over: lead() comes right after start(), and handover().close() for all parts before stop().
 /// Thread-safe.
 class Manager {
  public:
   /// References must outlive it.
   Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
-          std::shared_ptr<base::Redactor> redactor, ManagerOptions options, const Fence& fence);
+          std::shared_ptr<base::Redactor> redactor, ManagerOptions options, const Fences& fences);
   ~Manager();
   Manager(const Manager&) = delete;
   Manager& operator=(const Manager&) = delete;
@@ -75,6 +81,8 @@ class Manager {
   [[nodiscard]] ManagerHealth health() const;
   /// What admission rules look up, from its caches. Lives as long as it.
   [[nodiscard]] const admission::Lookup& lookup() const;
+  /// Of parts, where the work is shared.
+  [[nodiscard]] Handover& handover();
   /// What there is to measure; lives as long as this. A page of it reads the rows of targets that
   /// have changed.
   [[nodiscard]] metrics::Registry& metrics();

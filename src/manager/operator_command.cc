@@ -16,6 +16,8 @@
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
 #include "manager/probes.h"
+#include "manager/shards/handover.h"
+#include "manager/shards/shards.h"
 #include "manager/telemetry/metrics_server.h"
 #include "manager/webhooks.h"
 #include "metrics/process.h"
@@ -83,10 +85,41 @@ kube::ClientOptions client_options(const cli::Invocation& invocation) {
   return options;
 }
 
-/// What is not the manager's: the process, and whether it leads.
+ShardOptions shard_options(const OperatorFlags& flags, const kube::ClusterConfig& cluster) {
+  ElectorOptions lease = elector_options(flags, cluster);
+  return {.parts = flags.manager.shards,
+          .ns = std::move(lease.ns),
+          .id = std::move(lease.name),
+          .identity = std::move(lease.identity),
+          .times = lease.times,
+          .drain = flags.manager.drain};
+}
+
+/// The parts of the manager's work, as the leases say.
+ShardHooks hooks_of(Manager& manager) {
+  Handover& handover = manager.handover();
+  return {.refresh = [&handover] { return handover.refresh(); },
+          .open = [&handover](std::size_t part) { handover.open(part); },
+          .close = [&handover](const std::set<std::size_t>& parts,
+                               base::Duration grace) { handover.close(parts, grace); },
+          .last_resort = [] { std::_Exit(kFailed); }};
+}
+
+/// What is not the manager's: the process, and whether it leads or has a part.
 void add_own_metrics(metrics::Registry& registry, const cli::Invocation& invocation,
-                     const OperatorFlags& flags, const Elector* elector) {
+                     const OperatorFlags& flags, const Elector* elector, const Shards* shards) {
   metrics::add_process_metrics(registry, cli::version(), *invocation.clock);
+  if (shards != nullptr) {
+    registry.on_page([shards](metrics::Page& page) {
+      const ShardStatus status = shards->status();
+      page.gauge("kollect_shards", "Parts of the work, of all replicas.", {},
+                 static_cast<double>(status.parts));
+      page.gauge("kollect_shards_held", "Parts of the work that this process has.", {},
+                 static_cast<double>(status.held.size()));
+      page.gauge("kollect_shards_replicas", "Replicas that this process knows to take part.", {},
+                 static_cast<double>(status.members));
+    });
+  }
   if (elector == nullptr) return;
   registry.on_page([elector, name = flags.lease_name](metrics::Page& page) {
     const bool leads = elector->status().state == Election::State::kLeading;
@@ -102,14 +135,18 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   kube::Client client(std::make_shared<http::Client>(), cluster, client_options(invocation), &log);
   Fence fence(clock);
   const admission::Settings admission_settings = settings_of(flags.manager);
-  Manager manager(client, clock, &log, redactor, std::move(flags.manager), fence);
+  kube::Client lease_client(std::make_shared<http::Client>(), cluster, client_options(invocation),
+                            &log);
+  std::unique_ptr<Shards> shards;
+  if (flags.manager.shards > 0) {
+    shards = std::make_unique<Shards>(lease_client, clock, &log, shard_options(flags, cluster));
+  }
+  Manager manager(client, clock, &log, redactor, std::move(flags.manager),
+                  shards ? static_cast<const Fences&>(*shards) : fence);
   End end;
-  std::unique_ptr<kube::Client> lease_client;
   std::unique_ptr<Elector> elector;
   if (flags.leader_elect) {
-    lease_client = std::make_unique<kube::Client>(std::make_shared<http::Client>(), cluster,
-                                                  client_options(invocation), &log);
-    elector = std::make_unique<Elector>(*lease_client, clock, &log, elector_options(flags, cluster),
+    elector = std::make_unique<Elector>(lease_client, clock, &log, elector_options(flags, cluster),
                                         fence);
   }
   std::unique_ptr<Webhooks> webhooks;
@@ -125,7 +162,8 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   const auto state = [&]() -> ProbeState {
     return {.health = manager.health(),
             .webhooks_wait = webhooks && !webhooks->serving(),
-            .election = elector ? std::optional(elector->status()) : std::nullopt};
+            .election = elector ? std::optional(elector->status()) : std::nullopt,
+            .shards = shards ? std::optional(shards->status()) : std::nullopt};
   };
   std::unique_ptr<http::Server> probes;
   if (flags.health_address != "0" && !flags.health_address.empty()) {
@@ -138,7 +176,7 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   }
   std::unique_ptr<MetricsServer> metrics;
   if (flags.metrics.enabled()) {
-    add_own_metrics(manager.metrics(), invocation, flags, elector.get());
+    add_own_metrics(manager.metrics(), invocation, flags, elector.get(), shards.get());
     auto served = MetricsServer::start(flags.metrics, manager.metrics(), client, clock, &log);
     if (!served) {
       log.error(served.error().message);
@@ -152,6 +190,9 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   if (elector) {
     elector->start([&] { manager.lead(); }, [&](const std::string& why) { end.lost(why); },
                    [] { std::_Exit(kFailed); });
+  } else if (shards) {
+    manager.lead();
+    shards->start(hooks_of(manager));
   } else {
     fence.open();
     manager.lead();
@@ -159,6 +200,7 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   end.wait(invocation.stop);
   if (const auto why = end.why_lost()) log.error("not the leader any more", {{"error", *why}});
   log.info("operator stops");
+  if (shards) shards->stop();
   manager.stop();
   if (elector && !end.why_lost()) elector->release(kReleaseLimit);
   // Late: what goes on until the end may be asked about, our own finalizers among it.

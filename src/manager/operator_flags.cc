@@ -11,6 +11,9 @@
 namespace kollect::manager {
 namespace {
 
+/// Each part has a lease that is renewed all the time.
+constexpr std::int64_t kMostShards = 64;
+
 /// Texts as given; checked and converted afterwards.
 struct Texts {
   std::string watch_namespaces;
@@ -36,6 +39,7 @@ struct Texts {
   std::int64_t cluster_target_workers = 2;
   std::int64_t cluster_inventory_workers = 2;
   std::int64_t export_threads = 8;
+  std::int64_t shards = 0;
   bool allow_private = false;
   bool allow_loopback = false;
   bool allow_local = false;
@@ -144,6 +148,9 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   text("--leader-elect-id", flags.lease_name, "Name of the lease");
   text("--leader-elect-namespace", flags.lease_namespace,
        "Namespace of the lease; empty: the one of the service account or the context");
+  number("--shards", texts.shards,
+         "Replicas share the namespaces in so many parts, each written by the one that holds its "
+         "lease; in place of --leader-elect, with its other flags; 0: not");
   text("--log-level", texts.log_level, "debug, info, warn, error");
   text("--log-format", texts.log_format, "text, json");
 }
@@ -199,6 +206,15 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   KL_ASSIGN(flags.election.retry, duration("--leader-elect-retry-period", texts.retry));
   if (const auto fine = flags.election.check(); !fine) {
     return fine.error().with_prefix("--leader-elect-*");
+  }
+  if (texts.shards < 0 || texts.shards > kMostShards) {
+    return base::configuration(fmt::format("--shards takes 0 to {}", kMostShards));
+  }
+  m.shards = static_cast<std::size_t>(texts.shards);
+  if (m.shards > 0 && flags.leader_elect) {
+    return base::configuration(
+        "--shards and --leader-elect exclude each other: either one replica writes everything, or "
+        "each its part");
   }
   KL_TRY(check(flags.webhooks));
   KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));

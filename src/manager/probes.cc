@@ -15,6 +15,22 @@ std::string election_line(const ElectorStatus& election) {
   return line;
 }
 
+std::string shards_line(const ShardStatus& shards) {
+  std::string line =
+      fmt::format("parts held: {}, of {} for {} replicas\n",
+                  shards.held.empty() ? "none" : fmt::format("{}", fmt::join(shards.held, " ")),
+                  shards.parts, shards.members);
+  if (!shards.member) line += "this one does not take part\n";
+  if (!shards.blocked_by.empty()) line += fmt::format("lease held by {}\n", shards.blocked_by);
+  if (!shards.error.empty()) line += fmt::format("leases: {}\n", shards.error);
+  return line;
+}
+
+std::string role(const ProbeState& state) {
+  if (state.shards) return shards_line(*state.shards);
+  return state.election ? election_line(*state.election) : "leading\n";
+}
+
 }  // namespace
 
 http::Answer answer_probe(const std::string& path, bool verbose, const ProbeState& state) {
@@ -34,9 +50,7 @@ http::Answer answer_probe(const std::string& path, bool verbose, const ProbeStat
   if (state.webhooks_wait) problems += "the webhooks have no certificate yet\n";
   if (!problems.empty()) return http::Answer::text(503, "not ready: " + problems);
   if (!verbose) return http::Answer::text(200, "ok");
-  return http::Answer::text(
-      200, fmt::format("readyz ok\nrows {}\n{}", health.rows,
-                       state.election ? election_line(*state.election) : "leading\n"));
+  return http::Answer::text(200, fmt::format("readyz ok\nrows {}\n{}", health.rows, role(state)));
 }
 
 base::Result<std::unique_ptr<http::Server>> serve_probes(const std::string& address,

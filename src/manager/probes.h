@@ -11,13 +11,15 @@
 #include "http/server.h"
 #include "manager/leader/elector.h"
 #include "manager/manager.h"
+#include "manager/shards/shards.h"
 
 namespace kollect::manager {
 
 struct ProbeState {
   ManagerHealth health = {};
   bool webhooks_wait = false;                  ///< for their certificate
-  std::optional<ElectorStatus> election = {};  ///< none: this process leads without asking
+  std::optional<ElectorStatus> election = {};  ///< none: nobody is asked who leads
+  std::optional<ShardStatus> shards = {};      ///< none: the work is not shared
 };
 
 /// The answer to a probe: 200 "ok", 503 with the reasons, or 404. `path` as requested. A standby is

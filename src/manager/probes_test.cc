@@ -25,6 +25,20 @@ TEST(Probes, ReadyTellsTheTruth) {
   EXPECT_EQ(answer_probe("/readyz/other", false, state).status, 404);
 }
 
+TEST(Probes, ReplicasThatShareTheWork) {
+  ProbeState state{.health = {.caches_synced = true},
+                   .shards = ShardStatus{.parts = 3, .held = {0, 2}, .members = 2, .member = true}};
+  EXPECT_EQ(answer_probe("/readyz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/readyz", true, state).body,
+            "readyz ok\nrows 0\nparts held: 0 2, of 3 for 2 replicas\n");
+  state.shards = ShardStatus{
+      .parts = 3, .members = 0, .blocked_by = "replicas-of-2-shards", .error = "forbidden"};
+  EXPECT_EQ(answer_probe("/healthz", false, state).status, 200);
+  EXPECT_EQ(answer_probe("/readyz", true, state).body,
+            "readyz ok\nrows 0\nparts held: none, of 3 for 0 replicas\n"
+            "this one does not take part\nlease held by replicas-of-2-shards\nleases: forbidden\n");
+}
+
 TEST(Probes, LeaderStandbyAndLost) {
   ProbeState state{.health = {.caches_synced = true}, .election = ElectorStatus()};
   state.election->holder = "other_1";

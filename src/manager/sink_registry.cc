@@ -193,7 +193,7 @@ base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(
   }
   KL_ASSIGN(auto made, make());
   auto shared = std::make_shared<exporter::SharedSink>(
-      behind(fence_, metered(telemetry_, clock_, type, std::move(made))));
+      behind(fences_, metered(telemetry_, clock_, type, std::move(made))));
   const std::scoped_lock lock(mutex_);
   backends_.insert_or_assign(name.text(),
                              Backend{.identity = identity, .sink = shared, .used_at = now});

@@ -52,20 +52,20 @@ struct ResolvedSink {
 };
 
 /// Backends are built at the first use and shared by all inventories that name the sink, as long as
-/// sink and secrets are the same. All of them are behind the fence, and their passes are
+/// sink and secrets are the same. All of them are behind the fences, and their passes are
 /// counted. Thread-safe.
 class SinkRegistry {
  public:
   /// `watch_namespaces`: those that are read; empty: all.
   SinkRegistry(SinkCaches caches, SecretReader& secrets, const base::Clock& clock,
                sinks::SinkOptions options, std::vector<std::string> watch_namespaces,
-               const Fence& fence, Telemetry& telemetry)
+               const Fences& fences, Telemetry& telemetry)
       : caches_(caches),
         secrets_(secrets),
         clock_(clock),
         options_(std::move(options)),
         watch_namespaces_(std::move(watch_namespaces)),
-        fence_(fence),
+        fences_(fences),
         telemetry_(telemetry) {}
 
   /// Errors carry the condition's reason (spec: runtime 7.3): SinkNotFound, SinkForbidden (the
@@ -109,7 +109,7 @@ class SinkRegistry {
   const base::Clock& clock_;
   sinks::SinkOptions options_;
   std::vector<std::string> watch_namespaces_;
-  const Fence& fence_;
+  const Fences& fences_;
   Telemetry& telemetry_;
   std::mutex mutex_;
   std::map<std::string, Backend> backends_;

@@ -1,6 +1,7 @@
 // What inventories must know of the targets of their namespace.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -33,6 +34,10 @@ class TargetBoard {
   bool forget(const Key& target) {
     const std::scoped_lock lock(mutex_);
     return phases_.erase(target) > 0;
+  }
+  void forget_if(const std::function<bool(const Key&)>& goes) {
+    const std::scoped_lock lock(mutex_);
+    std::erase_if(phases_, [&](const auto& item) { return goes(item.first); });
   }
   [[nodiscard]] TargetPhase of(const Key& target) const {
     const std::scoped_lock lock(mutex_);

@@ -5,7 +5,7 @@ namespace kollect::manager {
 base::Result<> let_go(const base::Context& context, Writer& writer,
                       const base::json::Value& manifest, const Subject& subject,
                       const char* finalizer) {
-  if (!writer.may_write()) return {};
+  if (!writer.may_write(subject)) return {};
   if (has_finalizer(manifest, finalizer)) {
     const auto done = writer.set_finalizer(context, manifest, subject, finalizer, false);
     if (!done && done.error().kind != base::ErrorKind::kNotFound) return done.error();

@@ -19,7 +19,7 @@ template <class T>
 base::Result<typename ObjectCache<T>::Ptr> with_finalizer(
     const base::Context& context, Writer& writer, ObjectCache<T>& cache,
     const typename ObjectCache<T>::Ptr& object, const Subject& subject, const char* finalizer) {
-  if (has_finalizer(object->manifest, finalizer) || !writer.may_write()) return object;
+  if (has_finalizer(object->manifest, finalizer) || !writer.may_write(subject)) return object;
   KL_ASSIGN(base::json::Value changed,
             writer.set_finalizer(context, object->manifest, subject, finalizer, true));
   cache.put(std::move(changed));
@@ -37,7 +37,7 @@ template <class T>
 base::Result<> write_status(const base::Context& context, Writer& writer, ObjectCache<T>& cache,
                             const Subject& subject, StatusDraft& draft) {
   const auto patch = draft.patch();
-  if (!patch || !writer.may_write()) return {};
+  if (!patch || !writer.may_write(subject)) return {};
   KL_ASSIGN(base::json::Value changed, writer.patch_status(context, subject, *patch));
   cache.put(std::move(changed));
   return {};

@@ -47,7 +47,8 @@ bool has_finalizer(const Value& manifest, std::string_view finalizer) {
 
 base::Result<Value> Writer::patch_status(const base::Context& context, const Subject& subject,
                                          const Value& patch) {
-  const Fence::Work work(fence_, context);
+  const auto fence = fences_.of(subject.key.ns);
+  const Fence::Work work(*fence, context);
   return objects_.patch_status(work.context(), ref_of(subject), patch);
 }
 
@@ -71,26 +72,29 @@ base::Result<Value> Writer::patch_metadata(const base::Context& context, const S
                                            Object metadata) {
   Object patch;
   patch.set("metadata", Value(std::move(metadata)));
-  const Fence::Work work(fence_, context);
+  const auto fence = fences_.of(subject.key.ns);
+  const Fence::Work work(*fence, context);
   return objects_.patch(work.context(), ref_of(subject),
                         kube::at_version(std::move(patch), subject.resource_version));
 }
 
 base::Result<> Writer::remove(const base::Context& context, const Subject& subject) {
-  const Fence::Work work(fence_, context);
+  const auto fence = fences_.of(subject.key.ns);
+  const Fence::Work work(*fence, context);
   return objects_.remove(work.context(), ref_of(subject), subject.uid);
 }
 
 void Writer::event(const base::Context& context, const Subject& subject, const std::string& topic,
                    bool warning, const std::string& reason, const std::string& message) {
-  if (!may_write()) return;
+  if (!may_write(subject)) return;
   {
     const std::scoped_lock lock(mutex_);
     std::string& told = told_[subject.uid][topic];
     if (told == reason) return;
     told = reason;
   }
-  const Fence::Work work(fence_, context);
+  const auto fence = fences_.of(subject.key.ns);
+  const Fence::Work work(*fence, context);
   const auto written =
       objects_.create_event(work.context(), ref_of(subject),
                             {.warning = warning,

@@ -25,15 +25,18 @@ struct Subject {
 };
 Subject subject_of(const std::string& kind, const base::json::Value& manifest);
 
-/// Writes inside the fence only; outside of it errors are of kind kCancelled and events are not
-/// told. Thread-safe. Conflicts are errors of kind kConflict: the caller looks again.
+/// Writes inside the fence of the object's namespace only; outside of it errors are of kind
+/// kCancelled and events are not told. Thread-safe. Conflicts are errors of kind kConflict: the
+/// caller looks again.
 class Writer {
  public:
-  Writer(kube::Client& client, const base::Logger* log, const Fence& fence)
-      : objects_(client), log_(log), fence_(fence) {}
+  Writer(kube::Client& client, const base::Logger* log, const Fences& fences)
+      : objects_(client), log_(log), fences_(fences) {}
 
   /// False on a standby: objects are looked at, and left as they are.
-  [[nodiscard]] bool may_write() const { return fence_.stands(); }
+  [[nodiscard]] bool may_write(const Subject& subject) const {
+    return fences_.of(subject.key.ns)->stands();
+  }
   /// Merge patch of the status sub-resource; gives the object as it is then.
   base::Result<base::json::Value> patch_status(const base::Context& context, const Subject& subject,
                                                const base::json::Value& patch);
@@ -61,7 +64,7 @@ class Writer {
  private:
   kube::Objects objects_;
   const base::Logger* log_;
-  const Fence& fence_;
+  const Fences& fences_;
   std::mutex mutex_;
   std::map<std::string, std::map<std::string, std::string>> told_;  ///< by uid and topic
 };

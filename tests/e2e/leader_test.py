@@ -88,10 +88,15 @@ class Road:
             one.close()
 
 
+def leading(ns):
+    """Flags of an operator of one namespace that has a lease there."""
+    return "--watch-namespaces", ns, "--leader-elect", "--leader-elect-namespace", ns
+
+
 class Replica:
     """An operator that PostgreSQL knows by its name (a setting of its sessions)."""
 
-    def __init__(self, folder, name, ns, *flags):
+    def __init__(self, folder, name, *flags):
         self.name, self.road = name, Road()
         config = pathlib.Path(op.KUBE["KUBECONFIG"]).read_text(encoding="utf-8")
         config = config.replace(op.KUBE["KUBE_SERVER"], f"https://127.0.0.1:{self.road.listening.getsockname()[1]}")
@@ -99,7 +104,7 @@ class Replica:
         self.log = open(folder / f"{name}.log", "w+", encoding="utf-8")
         self.process = subprocess.Popen(
             [harness.KOLLECT, "operator", "--kubeconfig", harness.write(folder / f"{name}.kubeconfig", config), "--allow-loopback-sinks", "--log-level", "debug",
-             "--watch-namespaces", ns, "--health-probe-bind-address", f"127.0.0.1:{self.probes}", "--leader-elect", "--leader-elect-namespace", ns, *TIMES, *flags],
+             "--health-probe-bind-address", f"127.0.0.1:{self.probes}", *TIMES, *flags],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=harness.environment(PGOPTIONS=f"-c kollect.who={name}"))
 
     def end(self):
@@ -147,7 +152,7 @@ class Leaders(harness.Case):
         self.assertNotEqual(self.holder(), "")
 
     def replica(self, name):
-        made = Replica(self.folder, name, self.ns)
+        made = Replica(self.folder, name, *leading(self.ns))
         self.addCleanup(made.end)
         return made
 
@@ -273,7 +278,7 @@ class Metrics(harness.Case):
                  "spec: {type: postgres, connectionTest: false, postgres: {databaseRef: {name: bad}, table: bad}}\n")
         op.kubectl("patch", "kollectinventory", "all", "-n", "tell", "--type=merge", "-p", '{"spec":{"databaseSinkRefs":["pg","bad"]}}')
         self.port = harness.free_port()
-        replica = Replica(self.folder, "tell", "tell", "--metrics-bind-address", f"127.0.0.1:{self.port}", "--metrics-cert-path", op.KUBE["KUBE_STATE"],
+        replica = Replica(self.folder, "tell", *leading("tell"), "--metrics-bind-address", f"127.0.0.1:{self.port}", "--metrics-cert-path", op.KUBE["KUBE_STATE"],
                           "--metrics-cert-name", "server.crt", "--metrics-cert-key", "server.key", "--collect-metrics-sample-interval", "0s")
         self.addCleanup(replica.end)
         op.until("an export that counts", lambda: op.sql("select 1 from tell_rows") == ["1", "1"])

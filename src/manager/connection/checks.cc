@@ -19,9 +19,11 @@ struct Family {
 }  // namespace
 
 struct ConnectionChecks::Impl {
-  Impl(Caches the_caches, SinkRegistry& registry, Writer& writer, const base::Clock& the_clock,
-       const base::Redactor& redactor, const base::Logger* the_log, WorkQueue::Options options)
+  Impl(Caches the_caches, SinkRegistry& registry, Writer& writer, Tenures& the_tenures,
+       const base::Clock& the_clock, const base::Redactor& redactor, const base::Logger* the_log,
+       WorkQueue::Options options)
       : caches(the_caches),
+        tenures(the_tenures),
         clock(the_clock),
         log(the_log),
         snapshot{.queue{clock, options},
@@ -51,13 +53,15 @@ struct ConnectionChecks::Impl {
   void work(const char* name, WorkQueue& queue, auto& controller) {
     workers.push_back(std::make_unique<Workers>(
         name, queue, 1,
-        [&controller](const base::Context& context, const Key& key) {
-          return controller.reconcile(context, key);
-        },
+        within(tenures,
+               [&controller](const base::Context& context, const Key& key) {
+                 return controller.reconcile(context, key);
+               }),
         clock, log));
   }
 
   Caches caches;
+  Tenures& tenures;
   const base::Clock& clock;
   const base::Logger* log;
   Family<api::SnapshotSink> snapshot;
@@ -69,9 +73,11 @@ struct ConnectionChecks::Impl {
 };
 
 ConnectionChecks::ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer,
-                                   const base::Clock& clock, const base::Redactor& redactor,
-                                   const base::Logger* log, WorkQueue::Options options)
-    : impl_(std::make_unique<Impl>(caches, registry, writer, clock, redactor, log, options)) {}
+                                   Tenures& tenures, const base::Clock& clock,
+                                   const base::Redactor& redactor, const base::Logger* log,
+                                   WorkQueue::Options options)
+    : impl_(std::make_unique<Impl>(caches, registry, writer, tenures, clock, redactor, log,
+                                   options)) {}
 
 ConnectionChecks::~ConnectionChecks() {
   stop();
@@ -94,6 +100,12 @@ void ConnectionChecks::sink_changed(std::string_view family, const Key& key) {
 
 void ConnectionChecks::test_changed(const Key& key) {
   impl_->test_queue.add(key);
+}
+
+void ConnectionChecks::forget(const std::function<bool(const Key&)>& goes) {
+  impl_->snapshot.controller.forget(goes);
+  impl_->database.controller.forget(goes);
+  impl_->event.controller.forget(goes);
 }
 
 void ConnectionChecks::exported(const sinks::InventoryId& id,

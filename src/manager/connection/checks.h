@@ -2,6 +2,7 @@
 // with their queues and threads.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "base/log.h"
 #include "exporter/exporter.h"
 #include "manager/object_cache.h"
+#include "manager/shards/tenures.h"
 #include "manager/sink_registry.h"
 #include "manager/work_queue.h"
 #include "manager/writer.h"
@@ -17,7 +19,8 @@
 namespace kollect::manager {
 
 /// One thread per sink family and one for tests. Keys may be given at any time; nothing is looked
-/// at before start(). stop() (and the destructor) cancels running probes and waits. Thread-safe.
+/// at before start(), nor outside of open tenures. stop() (and the destructor) cancels running
+/// probes and waits. Thread-safe.
 class ConnectionChecks {
  public:
   struct Caches {
@@ -27,9 +30,9 @@ class ConnectionChecks {
     ObjectCache<api::ConnectionTest>& tests;
   };
   /// References must outlive it.
-  ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer, const base::Clock& clock,
-                   const base::Redactor& redactor, const base::Logger* log,
-                   WorkQueue::Options options);
+  ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer, Tenures& tenures,
+                   const base::Clock& clock, const base::Redactor& redactor,
+                   const base::Logger* log, WorkQueue::Options options);
   ~ConnectionChecks();
   ConnectionChecks(const ConnectionChecks&) = delete;
   ConnectionChecks& operator=(const ConnectionChecks&) = delete;
@@ -41,6 +44,8 @@ class ConnectionChecks {
   void test_changed(const Key& key);
   /// What became of an inventory's exports: one that worked proves an earlier failed probe wrong.
   void exported(const sinks::InventoryId& id, const exporter::InventoryStatus& status);
+  /// What is known of these sinks is not true any more.
+  void forget(const std::function<bool(const Key&)>& goes);
 
  private:
   struct Impl;

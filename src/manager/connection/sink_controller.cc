@@ -95,15 +95,22 @@ bool SinkController<T>::exported(const Key& key, base::WallTime when) {
 }
 
 template <class T>
+void SinkController<T>::forget(const std::function<bool(const Key&)>& goes) {
+  const std::scoped_lock lock(mutex_);
+  std::erase_if(records_, [&](const auto& record) { return goes(record.first); });
+}
+
+template <class T>
 base::Result<> SinkController<T>::drop_annotation(const base::Context& context, const Key& key) {
   const Ptr sink = cache_.get(key);
-  if (!sink || !asked_by_annotation(sink->meta()) || !writer_.may_write()) return {};
+  if (!sink || !asked_by_annotation(sink->meta())) return {};
+  const Subject subject = subject_of(kind_, sink->manifest);
+  if (!writer_.may_write(subject)) return {};
   Object annotations;
   annotations.set(kTestAnnotation, Value());
   Object metadata;
   metadata.set("annotations", std::move(annotations));
-  KL_ASSIGN(Value changed, writer_.patch_metadata(context, subject_of(kind_, sink->manifest),
-                                                  std::move(metadata)));
+  KL_ASSIGN(Value changed, writer_.patch_metadata(context, subject, std::move(metadata)));
   cache_.put(std::move(changed));
   return {};
 }

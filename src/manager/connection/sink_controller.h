@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -63,6 +64,8 @@ class SinkController {
   /// An export to the sink has worked at that time. True: this is news, the sink should be looked
   /// at.
   bool exported(const Key& key, base::WallTime when);
+  /// What is known of those is not true any more: others look at them from now on.
+  void forget(const std::function<bool(const Key&)>& goes);
 
  private:
   using Ptr = typename ObjectCache<T>::Ptr;

@@ -49,7 +49,8 @@ struct Elector::Impl final : kube::ObjectReceiver {
   void end_list() override {
     if (!listed) seen(std::nullopt);
   }
-  void seen(const std::optional<LeaseRecord>& record);
+  void seen(const std::optional<LeaseRecord>& record) { seen(record, clock.steady_now()); }
+  void seen(const std::optional<LeaseRecord>& record, base::SteadyTime when);
 
   void run();
   void guard(const std::stop_token& stop);
@@ -82,10 +83,10 @@ struct Elector::Impl final : kube::ObjectReceiver {
   std::jthread runner;
 };
 
-void Elector::Impl::seen(const std::optional<LeaseRecord>& record) {
+void Elector::Impl::seen(const std::optional<LeaseRecord>& record, base::SteadyTime when) {
   {
     const std::scoped_lock lock(mutex);
-    election.observed(record, clock.steady_now());
+    election.observed(record, when);
     woken = true;
   }
   changed.notify_all();
@@ -204,7 +205,7 @@ void Elector::start(std::function<void()> leads, std::function<void(const std::s
   impl_->leads = std::move(leads);
   impl_->lost = std::move(lost);
   impl_->last_resort = std::move(last_resort);
-  impl_->watch.start();
+  if (impl_->options.watch) impl_->watch.start();
   impl_->guardian = std::jthread([this](const std::stop_token& stop) { impl_->guard(stop); });
   impl_->runner = std::jthread([this] { impl_->run(); });
 }
@@ -220,6 +221,10 @@ void Elector::release(base::Duration limit) {
     impl_->changed.wait_for(lock, impl_->clock.real_time(limit), [&] { return impl_->ended; });
   }
   impl_->end();
+}
+
+void Elector::observed(const std::optional<LeaseRecord>& record, base::SteadyTime when) {
+  impl_->seen(record, when);
 }
 
 ElectorStatus Elector::status() const {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -20,6 +21,8 @@ struct ElectorOptions {
   std::string identity;
   ElectionTimes times;
   std::uint64_t seed = 0;  ///< of jitter; 0: from the machine
+  /// False: somebody who watches more leases than this one calls observed().
+  bool watch = true;
 };
 
 /// Host name (of a pod: its name) and 64 random bits.
@@ -55,6 +58,8 @@ class Elector {
   /// Lets the fence fall, gives the lease up and ends; after all writes have ended. Waits for the
   /// server, at most `limit`.
   void release(base::Duration limit);
+  /// The lease was seen in this state for the first time then; none: deleted. Also before start().
+  void observed(const std::optional<LeaseRecord>& record, base::SteadyTime when);
   [[nodiscard]] ElectorStatus status() const;
 
  private:

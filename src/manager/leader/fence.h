@@ -3,8 +3,11 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/context.h"
@@ -12,14 +15,25 @@
 
 namespace kollect::manager {
 
+class Fence;
+
+/// Where those who write find the fence that they have to stand behind. Thread-safe.
+class Fences {
+ public:
+  virtual ~Fences() = default;
+  /// Of what belongs to the namespace ("": of what has none). Never null. Ask anew for each write:
+  /// a fence that has fallen may have been replaced.
+  [[nodiscard]] virtual std::shared_ptr<const Fence> of(std::string_view ns) const = 0;
+};
+
 /// Shut at first. It stands until a moment of the local monotonic clock that each renewal of the
 /// lease moves on, and falls for ever when that moment comes or somebody lets it fall. Whoever
 /// writes asks it: a process that was stopped and goes on later finds it fallen before any of its
-/// threads had a turn. Thread-safe.
-class Fence {
+/// threads had a turn. Of itself it is the fence of everything. Thread-safe.
+class Fence final : public Fences {
  public:
-  /// `clock` must outlive it.
-  explicit Fence(const base::Clock& clock) : clock_(clock), time_(*this) {}
+  /// `clock` must outlive it. It stands only while `outer` does, and falls with it; null: alone.
+  explicit Fence(const base::Clock& clock, std::shared_ptr<const Fence> outer = nullptr);
   Fence(const Fence&) = delete;
   Fence& operator=(const Fence&) = delete;
 
@@ -35,16 +49,24 @@ class Fence {
   [[nodiscard]] bool fallen() const;
   /// When it falls unless it is extended; SteadyTime::min() while it is shut.
   [[nodiscard]] base::SteadyTime until() const;
+  /// Work goes on inside it, or has not noticed its fall yet.
+  [[nodiscard]] bool busy() const { return inside_ > 0; }
+  /// Itself, not owned.
+  [[nodiscard]] std::shared_ptr<const Fence> of(std::string_view ns) const override;
 
+  using Callback = std::stop_callback<std::function<void()>>;
   /// A context that ends with `outer` and with the fence. Whether the fence stands is looked at
   /// each time the context is, not only when somebody calls fall(). Lives as long as this.
   class Work {
    public:
     Work(const Fence& fence, const base::Context& outer);
+    ~Work();
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
     [[nodiscard]] const base::Context& context() const { return context_; }
 
    private:
-    using Callback = std::stop_callback<std::function<void()>>;
+    const Fence& fence_;
     std::stop_source stop_;
     base::Context context_;
     std::shared_ptr<void> outer_;
@@ -73,10 +95,14 @@ class Fence {
   const Time time_;
   std::atomic<base::SteadyTime> until_ = base::SteadyTime::min();
   std::stop_source fall_;
+  mutable std::atomic<int> inside_ = 0;
+  const std::shared_ptr<const Fence> outer_;
+  std::optional<Callback> outer_falls_;
 };
 
-/// The sink, behind the fence: nothing begins unless it stands, what runs is cancelled when it
-/// falls. Error: cancelled, reason "fenced". `fence` must outlive the sink.
-std::unique_ptr<sinks::Sink> behind(const Fence& fence, std::unique_ptr<sinks::Sink> sink);
+/// The sink, each pass behind the fence of its inventory's namespace: nothing begins unless that
+/// stands, what runs is cancelled when it falls. Error: cancelled, reason "fenced". `fences` must
+/// outlive the sink.
+std::unique_ptr<sinks::Sink> behind(const Fences& fences, std::unique_ptr<sinks::Sink> sink);
 
 }  // namespace kollect::manager

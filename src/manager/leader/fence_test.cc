@@ -125,6 +125,72 @@ TEST(Fence, WorkThatIsBegunOutsideItIsCancelled) {
   EXPECT_TRUE(late.context().cancelled());
 }
 
+TEST(Fence, StandsOnlyWhileTheOuterOneDoes) {
+  Fenced f;
+  const auto outer = std::make_shared<Fence>(f.clock);
+  Fence inner(f.clock, outer);
+  inner.extend(f.in(40s));
+  EXPECT_FALSE(inner.stands());
+  EXPECT_FALSE(inner.fallen());
+  outer->extend(f.in(20s));
+  EXPECT_TRUE(inner.stands());
+  EXPECT_EQ(inner.until(), f.in(20s));
+  outer->extend(f.in(60s));
+  EXPECT_EQ(inner.until(), f.in(40s));
+  outer->extend(f.in(20s));
+  f.clock.advance(20s);
+  EXPECT_FALSE(inner.stands());
+  EXPECT_TRUE(inner.fallen());
+}
+
+TEST(Fence, TheFallOfTheOuterOneCancelsWhatRuns) {
+  Fenced f;
+  const auto outer = std::make_shared<Fence>(f.clock);
+  Fence inner(f.clock, outer);
+  outer->open();
+  inner.open();
+  EXPECT_FALSE(inner.busy());
+  {
+    const Fence::Work work(inner, base::Context(f.clock, {}));
+    EXPECT_TRUE(inner.busy());
+    outer->fall();
+    EXPECT_TRUE(work.context().cancelled());
+    EXPECT_TRUE(inner.busy()) << "it has not ended yet";
+  }
+  EXPECT_FALSE(inner.busy());
+  outer->extend(f.in(1h));
+  EXPECT_FALSE(inner.stands());
+}
+
+/// A fence for each of two namespaces.
+class TwoFences final : public Fences {
+ public:
+  explicit TwoFences(const base::Clock& clock)
+      : a(std::make_shared<Fence>(clock)), b(std::make_shared<Fence>(clock)) {}
+  [[nodiscard]] std::shared_ptr<const Fence> of(std::string_view ns) const override {
+    return ns == "a" ? a : b;
+  }
+  std::shared_ptr<Fence> a;
+  std::shared_ptr<Fence> b;
+};
+
+TEST(Fence, EachPassStandsBehindTheOneOfItsNamespace) {
+  const base::ManualClock clock;
+  TwoFences fences(clock);
+  const auto sink = behind(fences, std::make_unique<Sink>([&](const base::Context& context) {
+                             fences.b->fall();
+                             return context.check();
+                           }));
+  sinks::Pass pass;
+  pass.head.inventory = {.ns = "a", .name = "all"};
+  EXPECT_FALSE(sink->apply(base::Context(clock, {}), pass));
+  fences.a->open();
+  fences.b->open();
+  EXPECT_TRUE(sink->apply(base::Context(clock, {}), pass)) << "another one's fall is nothing to it";
+  pass.head.inventory.ns = "b";
+  EXPECT_EQ(sink->apply(base::Context(clock, {}), pass).error().reason, "fenced");
+}
+
 TEST(Lease, IsReadAndWritten) {
   const LeaseRecord record{.holder = "pod-1_ab",
                            .duration = 59500ms,
