@@ -45,6 +45,9 @@ Findings check_definitions(const std::vector<base::json::Value>& definitions);
 /// As many replicas as wanted are available; else why not, as far as `pods` tell.
 Finding check_deployment(const base::json::Value& deployment,
                          const std::vector<base::json::Value>& pods);
+/// Somebody holds each part's lease and renews it. `leases`: of their namespace.
+Finding check_shards(const Operator& one, const std::vector<base::json::Value>& leases,
+                     base::WallTime now);
 /// Somebody holds the lease and renews it.
 Finding check_lease(const Operator& one, const base::json::Value& lease, base::WallTime now);
 /// A configuration can be answered: `services` and `slices` are those of its namespaces.

@@ -1,5 +1,7 @@
 // Checks of what runs.
 #include <algorithm>
+#include <charconv>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -132,7 +134,9 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     one.mode.all_secrets = false;
     const std::string id = flag_of(args, "--leader-elect-id");
     one.mode.lease_namespace = flag_of(args, "--leader-elect-namespace");
-    if (flag_of(args, "--leader-elect") != "true") {
+    const std::string shards = flag_of(args, "--shards");
+    std::from_chars(shards.data(), shards.data() + shards.size(), one.mode.shards);
+    if (flag_of(args, "--leader-elect") != "true" && one.mode.shards == 0) {
       one.mode.lease.clear();
     } else if (!id.empty()) {
       one.mode.lease = id;
@@ -235,6 +239,31 @@ Finding check_lease(const Operator& one, const Value& lease, base::WallTime now)
                  "is its pod still there?");
   }
   return {.about = about, .text = holder + " leads"};
+}
+
+Finding check_shards(const Operator& one, const std::vector<Value>& leases, base::WallTime now) {
+  const std::string about =
+      fmt::format("leases {}/{}-shard-*", one.mode.lease_home(), one.mode.lease);
+  std::set<std::string> holders;
+  std::vector<std::string> left;
+  for (std::size_t n = 0; n < one.mode.shards; ++n) {
+    const auto lease = std::ranges::find(leases, one.mode.shard_lease(n), name_in);
+    const bool held = lease != leases.end() && check_lease(one, *lease, now).level == Level::kFine;
+    if (held) {
+      holders.insert(text_at(*lease, {"spec", "holderIdentity"}));
+    } else {
+      left.push_back(std::to_string(n));
+    }
+  }
+  if (!left.empty()) {
+    return wrong(about,
+                 fmt::format("nobody works on part {} of {}, so their namespaces are not exported",
+                             base::join(left, ", "), one.mode.shards),
+                 "the logs of the operator say why");
+  }
+  return {.about = about,
+          .text = fmt::format("{} parts, replicas that work on them: {}", one.mode.shards,
+                              holders.size())};
 }
 
 Findings check_webhooks(const Value& configuration, const std::vector<Value>& services,

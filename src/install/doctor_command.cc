@@ -103,7 +103,12 @@ class Examination {
       findings_.push_back(check_deployment(deployment, pods));
     }
     for (const Operator& one : operators_) {
-      if (!one.mode.lease.empty()) lease(one);
+      if (one.mode.lease.empty()) continue;
+      if (one.mode.shards == 0) {
+        lease(one);
+      } else {
+        shards(one);
+      }
     }
   }
 
@@ -122,6 +127,14 @@ class Examination {
       return not_seen(about, "it", "", document.error());
     }
     findings_.push_back(check_lease(one, base::json::to_value(document->root()), clock_.now()));
+  }
+
+  void shards(const Operator& one) {
+    const auto leases =
+        list_all(client_, context_, resource("coordination.k8s.io", "v1", "Lease", "leases"),
+                 one.mode.lease_home(), "");
+    if (!leases) return not_seen("leases", "leases", one.mode.lease_home(), leases.error());
+    findings_.push_back(check_shards(one, *leases, clock_.now()));
   }
 
   void our_objects() {

@@ -125,6 +125,29 @@ status: {conditions: [{type: PodScheduled, status: 'False', reason: Unschedulabl
   EXPECT_THAT(check_deployment(deployment, {}), finding(Level::kWrong, "sys/op", "scaled to zero"));
 }
 
+TEST(Lease, EachPartIsHeld) {
+  std::string text = kDeployment;
+  const std::string flag = "--leader-elect";
+  const auto found_at = text.find(flag + ",");
+  ASSERT_NE(found_at, std::string::npos);
+  text.replace(found_at, flag.size(), "--shards=2");
+  const Operator one = operators_in(values(text)).front();
+  EXPECT_EQ(one.mode.shards, 2U);
+  EXPECT_EQ(one.mode.lease, "mine");
+  std::vector<Value> leases = values(R"(
+{metadata: {name: mine-shard-0}, spec: {holderIdentity: pod-1, leaseDurationSeconds: 60, renewTime: '2026-01-01T00:00:00.000000Z'}}
+---
+{metadata: {name: mine-shard-1}, spec: {holderIdentity: pod-2, leaseDurationSeconds: 60, renewTime: '2026-01-01T00:00:30.000000Z'}}
+)");
+  EXPECT_THAT(check_shards(one, leases, at("2026-01-01T00:01:59Z")),
+              finding(Level::kFine, "sys/mine-shard-*", "2 parts, replicas that work on them: 2"));
+  EXPECT_THAT(check_shards(one, leases, at("2026-01-01T00:02:01Z")),
+              finding(Level::kWrong, "sys/mine-shard-*", "nobody works on part 0 of 2"));
+  leases.pop_back();
+  EXPECT_THAT(check_shards(one, leases, at("2026-01-01T00:01:00Z")),
+              finding(Level::kWrong, "sys/mine-shard-*", "nobody works on part 1 of 2"));
+}
+
 TEST(Lease, SomebodyHoldsIt) {
   const Operator one = operators_in(values(kDeployment)).front();
   const Value lease = value(

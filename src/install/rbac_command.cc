@@ -34,6 +34,7 @@ struct Options {
   bool no_leader_election = false;
   std::string lease = kDefaultLease;
   std::string lease_namespace;
+  std::size_t shards = 0;
   bool self_signed = false;
   std::string webhook_secret = kDefaultWebhookSecret;
   std::string webhook_configuration = kDefaultWebhookConfiguration;
@@ -63,6 +64,10 @@ base::Result<> read_values(const std::string& path, Mode& mode, std::vector<std:
     return found != nullptr && found->is_bool() && found->as_bool();
   };
   mode.tenant = mode.tenant || is_true({"tenantMode"});
+  if (const Value* shards = values->find("shards");
+      shards != nullptr && shards->is_int() && shards->as_int() > 0) {
+    mode.shards = static_cast<std::size_t>(shards->as_int());
+  }
   const auto add = [&](const char* key, std::vector<std::string>& into) {
     for (std::string& one : texts(*values, {key})) into.push_back(std::move(one));
   };
@@ -103,6 +108,7 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
             .own_namespace = grantee.ns,
             .lease = options.no_leader_election ? std::string() : options.lease,
             .lease_namespace = options.lease_namespace,
+            .shards = options.shards,
             .webhook_secret = options.self_signed ? options.webhook_secret : std::string(),
             .webhook_configuration = options.webhook_configuration,
             .all_secrets = options.all_secrets};
@@ -159,6 +165,8 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
   cli::add_flag_value(app, "--leader-elect-id", o.lease, "As the operator's flag")
       ->capture_default_str();
   cli::add_flag_value(app, "--leader-elect-namespace", o.lease_namespace, "As the operator's flag");
+  cli::add_flag_value(app, "--shards", o.shards, "As the operator's flag")
+      ->check(CLI::Range(0, 64));
   app.add_flag("--webhook-self-signed", o.self_signed, "With rights on its own certificate");
   cli::add_flag_value(app, "--webhook-secret", o.webhook_secret, "As the operator's flag")
       ->capture_default_str();

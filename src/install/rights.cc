@@ -1,6 +1,10 @@
 #include "install/rights.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace kollect::install {
 
@@ -83,6 +87,10 @@ std::vector<Rights::One> Rights::all() const {
   return found;
 }
 
+std::string Mode::shard_lease(std::size_t part) const {
+  return fmt::format("{}-shard-{}", lease, part);
+}
+
 Rights own_rights(const Mode& mode) {
   Rights rights;
   std::vector<std::string> places = mode.watch_namespaces;
@@ -114,7 +122,17 @@ Rights own_rights(const Mode& mode) {
   if (!mode.lease.empty()) {
     const char* group = "coordination.k8s.io";
     rights.allow(mode.lease_home(), group, "leases", {"create"});
-    rights.allow(mode.lease_home(), group, "leases", {"get", "list", "watch", "patch"}, mode.lease);
+    std::vector<std::string> names = {mode.lease};
+    for (std::size_t n = 0; n < mode.shards; ++n) names.push_back(mode.shard_lease(n));
+    for (std::size_t n = 0; n < 2 * mode.shards; ++n) {
+      names.push_back(fmt::format("{}-member-{}", mode.lease, n));
+    }
+    const bool one = mode.shards == 0;
+    // Several cannot be watched by their names.
+    rights.allow(mode.lease_home(), group, "leases", {"list", "watch"}, one ? mode.lease : "");
+    for (const std::string& name : names) {
+      rights.allow(mode.lease_home(), group, "leases", {"get", "patch"}, name);
+    }
   }
   if (!mode.webhook_secret.empty()) {
     rights.allow(mode.own_namespace, "", "secrets", {"create"});

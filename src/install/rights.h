@@ -69,9 +69,11 @@ struct Mode {
   std::string own_namespace = "kollect-system";
   std::string lease = kDefaultLease;  ///< empty: without leader election
   std::string lease_namespace = {};   ///< empty: its own
+  std::size_t shards = 0;  ///< parts of the work that replicas share, a lease each; 0: not shared
   [[nodiscard]] const std::string& lease_home() const {
     return lease_namespace.empty() ? own_namespace : lease_namespace;
   }
+  [[nodiscard]] std::string shard_lease(std::size_t part) const;
   /// Secret of its own certificate, and the ValidatingWebhookConfiguration that is told of it;
   /// empty: it does not make one.
   std::string webhook_secret = {};

@@ -73,6 +73,7 @@ class Rendered(unittest.TestCase):
                "nodeSelector.a=b,imagePullSecrets[0].name=s,podAnnotations.a=b,podLabels.a=b,resourcesProfile=large,export.maxBytes=1000000,pprof.enabled=true," \
                "scrubKeys[0]=a,sensitiveKinds[0]=g/K,defaultExcludedNamespaces[0]=x,controller.targetCountResync=30s,extraEnv[0].name=A,extraEnv[0].value=b"
         for flags in ([], OFF, SELF_SIGNED, TENANT, [*OFF, "--set", "leaderElection.enabled=false"], ["--set", more], ["--set", "watchNamespaces={team-a,team-b},replicaCount=3", *OFF],
+                      ["--set", "shards=12,replicaCount=3", *OFF],
                       ["--set", "webhooks.certManager.create=false,webhooks.caBundle=Y2E="],
                       [*OFF, "--set", "serviceAccount.create=false"]):
             with self.subTest(" ".join(flags)):
@@ -84,7 +85,8 @@ class Rendered(unittest.TestCase):
                 self.assertEqual({argument.partition("=")[0] for argument in container(text)["args"]} - flags_of_the_program, set())
 
     def test_what_could_not_work_is_refused(self):
-        for values, named in (("replicaCount=2,leaderElection.enabled=false", "replicaCount"), 
+        for values, named in (("replicaCount=2,leaderElection.enabled=false", "replicaCount"), ("shards=4,leaderElection.enabled=false", "leaderElection.enabled"),
+                              ("shards=2,replicaCount=3", "replicaCount 3 with shards 2"), ("shards=65", "shards"), ("shards=-1", "shards"),
                               ("tenantMode=true", "webhooks.enabled=false"),
                               ("webhooks.certManager.create=false", "caBundle"), ("mode=hub", "mode"), ("watchNamespaces={A}", "watchNamespaces"),
                               ("log.level=loud", "level"), ("controller.targetCountResync=often", "targetCountResync"),
@@ -104,6 +106,7 @@ class Rendered(unittest.TestCase):
     def test_roles_are_what_the_program_says_it_needs(self):
         for flags, asked in ((OFF, []), (TENANT, ["--tenant-mode", "--watch-namespaces", "team-a"]),
                              ([*OFF, "--set", "watchNamespaces={team-a,team-b}"], ["--watch-namespaces", "team-a,team-b"]),
+                             ([*OFF, "--set", "shards=2,replicaCount=2"], ["--shards", "2"]), (["--set", "tenantMode=true,shards=12", *OFF], ["--tenant-mode", "--shards", "12"]),
                              (["--set", "tenantMode=true,rbac.allSecrets=false", *OFF], ["--tenant-mode"]),
                              (["--set", "rbac.allSecrets=false", *SELF_SIGNED], ["--webhook-self-signed"])):
             with self.subTest(" ".join(flags)):
@@ -263,11 +266,14 @@ metadata: {name: all}
 spec: {sinkNamespace: team-b, databaseSinkRefs: [pg], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: team-a}}}
 """
         text = self.team("team-b") + kinds
-        operator = self.install(*OFF, *self.values(text))
+        operator = self.install(*OFF, *self.values(text), "--set", "shards=2,replicaCount=2")
         op.apply(text)
         self.maps("team-a", c="1")
         op.until("rows", lambda: "c" in (self.rows("cluster", "chart_rows") or {}))
         op.until("a good inventory", lambda: self.conditions("kollectclusterinventory", "default", "all").get("Ready") == "True/Exported")
+        lines = harness.run("doctor", "--json", "--kubeconfig", op.KUBE["KUBECONFIG"]).stdout.splitlines()
+        self.assertIn(("fine", f"leases {NS}/3274ac8a.kollect.dev-shard-*", "2 parts, replicas that work on them: 1"),
+                      {(one["level"], one["about"], one["text"]) for one in map(json.loads, lines)})
         op.kubectl("delete", "--timeout=60s", "-f", "-", stdin=kinds)
         self.assertEqual(self.rows("cluster", "chart_rows"), {})
         op.kubectl("delete", "--timeout=60s", "-f", "-", stdin=self.team("team-b"))

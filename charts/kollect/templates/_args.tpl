@@ -39,7 +39,7 @@
 {{- end }}
 {{- with .Values.leaderElection }}
 {{- if .enabled }}
-- --leader-elect
+{{ with $.Values.shards }}- --shards={{ . }}{{ else }}- --leader-elect{{ end }}
 - --leader-elect-namespace={{ $.Release.Namespace }}
 {{- range $flag, $value := dict "id" (include "kollect.lease" $) "lease-duration" .leaseDuration "renew-deadline" .renewDeadline "retry-period" .retryPeriod }}
 {{- with $value }}

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -89,7 +90,9 @@ struct Shards::Impl {
   void look_at_common();
   void look_at_membership();
   void look_at_parts();
+  [[nodiscard]] std::optional<std::size_t> free_place() const;
   std::set<std::size_t> parts_wanted();
+  bool settled();
   void close_parts(const std::set<std::size_t>& which, base::Duration grace, base::Duration limit);
   void watch_changed(const kube::ReflectorStatus& status);
   [[nodiscard]] std::set<std::string> members() const;
@@ -122,6 +125,7 @@ struct Shards::Impl {
   std::shared_ptr<Claim> common;
   std::shared_ptr<Claim> membership;
   std::size_t member_place = 0;
+  std::optional<base::SteadyTime> member_since;
   std::vector<Part> parts;
   bool opening = false;  ///< a part waits for a fresh look
   std::uint64_t got = 0;
@@ -241,13 +245,21 @@ void Shards::Impl::look_at_membership() {
          membership->lost() ? base::Duration::zero() : kReleaseLimit);
   }
   if (!common->leads()) return;
+  const auto place = free_place();
+  if (!place) return;
+  member_place = *place;
+  membership = make_claim(member_name(*place), options.identity, options.times, common->fence);
+}
+
+/// That of a replica which is not heard of comes last: its time has to run out first.
+std::optional<std::size_t> Shards::Impl::free_place() const {
+  std::optional<std::size_t> silent;
   for (std::size_t n = 0; n < kPlaces * options.parts; ++n) {
-    const std::string holder = roster.holder(member_name(n));
-    if (!holder.empty() && holder != options.identity) continue;
-    member_place = n;
-    membership = make_claim(member_name(n), options.identity, options.times, common->fence);
-    return;
+    const auto seen = roster.find(member_name(n));
+    if (!seen || seen->record.holder.empty() || seen->record.holder == options.identity) return n;
+    if (!silent && roster.holder(member_name(n)).empty()) silent = n;
   }
+  return silent;
 }
 
 std::set<std::string> Shards::Impl::members() const {
@@ -282,8 +294,20 @@ std::set<std::size_t> Shards::Impl::parts_wanted() {
   return parts_to_have(assign(members(), holders()), options.identity, by_age);
 }
 
+/// Replicas that start together shall not take everything first and give it up then.
+bool Shards::Impl::settled() {
+  const base::SteadyTime now = clock.steady_now();
+  if (!membership || !membership->leads()) {
+    member_since.reset();
+    return false;
+  }
+  if (!member_since) member_since = now;
+  return now >= *member_since + options.times.retry;
+}
+
 void Shards::Impl::look_at_parts() {
   const std::set<std::size_t> wanted = parts_wanted();
+  const bool may_take = settled();
   std::set<std::size_t> lost;
   std::set<std::size_t> leaving;
   std::function<bool()> fresh;
@@ -291,7 +315,7 @@ void Shards::Impl::look_at_parts() {
     Part& part = parts[n];
     const bool wants = wanted.contains(n);
     if (!part.claim) {
-      if (!wants) continue;
+      if (!wants || !may_take) continue;
       part.claim = make_claim(shard_name(n), options.identity, options.times, common->fence);
       const std::scoped_lock lock(public_mutex);
       fences[n] = part.claim->fence;
