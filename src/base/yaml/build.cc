@@ -55,6 +55,7 @@ struct Anchor {
   json::Value value;
   std::size_t nodes = 0;
   std::size_t depth = 0;
+  std::size_t bytes = 0;  ///< text of its scalars and keys
 };
 
 class Builder {
@@ -114,6 +115,8 @@ class Builder {
   Document document_;
   std::unordered_map<std::string, Anchor> anchors_;
   std::size_t nodes_ = 0;
+  std::size_t bytes_ = 0;          ///< text of scalars and keys, aliases expanded
+  std::size_t aliased_bytes_ = 0;  ///< those of them that aliases repeated
   std::size_t deepest_ = 0;
   std::string path_;
 };
@@ -249,6 +252,7 @@ bool Builder::node(Event& event, json::Value& value, std::size_t depth) {
   }
   const std::string anchor = anchor_of(event.get());
   const std::size_t nodes_before = nodes_;
+  const std::size_t bytes_before = bytes_;
   const std::size_t deepest_before = std::exchange(deepest_, depth);
   bool good = false;
   switch (event.type()) {
@@ -268,7 +272,8 @@ bool Builder::node(Event& event, json::Value& value, std::size_t depth) {
       good = fail(event.get().start_mark, "unexpected end of the document");
   }
   if (good && !anchor.empty()) {
-    anchors_[anchor] = Anchor{value, nodes_ - nodes_before, deepest_ - depth};
+    anchors_[anchor] =
+        Anchor{value, nodes_ - nodes_before, deepest_ - depth, bytes_ - bytes_before};
   }
   deepest_ = std::max(deepest_, deepest_before);
   return good;
@@ -276,6 +281,7 @@ bool Builder::node(Event& event, json::Value& value, std::size_t depth) {
 
 bool Builder::scalar(const yaml_event_t& event, json::Value& value) {
   const std::string_view text = text_of(event);
+  bytes_ += text.size();
   const std::string_view tag = text_of(event.data.scalar.tag);
   const bool plain = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
   if (!plain && tag.empty()) {
@@ -299,6 +305,12 @@ bool Builder::alias(const yaml_event_t& event, json::Value& value, std::size_t d
   // Counted before it is copied: a few lines can stand for billions of values.
   if (!count_node(event.start_mark, found->second.nodes, depth + found->second.depth)) {
     return false;
+  }
+  bytes_ += found->second.bytes;
+  aliased_bytes_ += found->second.bytes;
+  if (aliased_bytes_ > limits_.max_alias_bytes) {
+    return fail(event.start_mark,
+                fmt::format("aliases repeat more than {} bytes of text", limits_.max_alias_bytes));
   }
   value = found->second.value;
   return true;
@@ -354,7 +366,7 @@ bool Builder::member(Event& event, json::Object& object, std::vector<json::Value
     is_merge = key == "<<" && event.get().data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
                event.get().data.scalar.tag == nullptr;
     if (const std::string anchor = anchor_of(event.get()); !anchor.empty()) {
-      anchors_[anchor] = Anchor{json::Value(key), 1, 0};
+      anchors_[anchor] = Anchor{json::Value(key), 1, 0, key.size()};
     }
   } else {
     json::Value value;
@@ -364,6 +376,7 @@ bool Builder::member(Event& event, json::Object& object, std::vector<json::Value
     }
     key = value.as_string();
   }
+  bytes_ += key.size();
   if (!count_node(mark, 1, depth)) {
     return false;
   }

@@ -138,6 +138,14 @@ std::string describe(const Problem& problem) {
 
 }  // namespace
 
+Limits limits_of_dump(std::string_view text) {
+  constexpr std::size_t kByAliases = 1'000'000;
+  Limits limits;
+  limits.max_nodes = text.size() + kByAliases;
+  limits.max_documents = SIZE_MAX;
+  return limits;
+}
+
 const Place* find_place(const Places& places, std::string_view path) {
   while (!path.empty()) {
     if (const auto found = places.find(path); found != places.end()) {

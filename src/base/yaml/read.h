@@ -35,10 +35,15 @@ struct Document {
 
 struct Limits {
   std::size_t max_depth = 128;
-  std::size_t max_nodes = 100'000;  ///< per document, aliases expanded
+  std::size_t max_nodes = 100'000;           ///< per document, aliases expanded
+  std::size_t max_alias_bytes = 64U << 20U;  ///< text that aliases repeat, per document
   std::size_t max_documents = 10'000;
   bool keep_places = false;
 };
+
+/// For inputs whose size is their own business (dumps of clusters): as many documents and values as
+/// the text spells out itself, and a million values by aliases.
+Limits limits_of_dump(std::string_view text);
 
 /// A document that could not be read.
 struct Problem {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
@@ -163,6 +164,35 @@ TEST(YamlRead, Problems) {
   EXPECT_EQ(one(""), "error: there is no document");
   EXPECT_EQ(one("# nothing\n---\n# here\n"), "error: there is no document");
   EXPECT_EQ(one("a\n---\nb\n"), "error: there are 2 documents where one is wanted");
+}
+
+TEST(YamlRead, AliasesDoNotMultiplyLargeTexts) {
+  std::string bomb = "a: &a " + std::string(100'000, 'x') + "\nb: [*a";
+  for (int i = 1; i < 700; ++i) bomb += ", *a";
+  EXPECT_EQ(
+      one(bomb + "]\n"),
+      "error: document 1, line 2, column 2689: aliases repeat more than 67108864 bytes of text");
+  const std::string map =
+      "a: &a {k: " + std::string(100'000, 'x') + "}\nb: &b [*a, *a, *a, *a]\nc: [*b";
+  std::string deep = map;
+  for (int i = 1; i < 200; ++i) deep += ", *b";
+  EXPECT_THAT(one(deep + "]\n"), testing::HasSubstr("aliases repeat more than 67108864 bytes"));
+  EXPECT_EQ(one(map + "]\n").find("error"), std::string::npos);
+}
+
+// What a text spells out itself is no matter of limits, whatever its size.
+TEST(YamlRead, LimitsOfADump) {
+  std::string plain = "- [a";
+  for (int i = 0; i < 200'000; ++i) plain += ",a";
+  plain += "]\n";
+  EXPECT_FALSE(read_one(plain).has_value());
+  EXPECT_TRUE(read_one(plain, limits_of_dump(plain)).has_value());
+  std::string bomb = "a: &a [" + plain.substr(3, 20'000) + "a]\nb: [*a";
+  for (int i = 1; i < 110; ++i) bomb += ", *a";
+  bomb += "]\n";
+  const auto read = read_one(bomb, limits_of_dump(bomb));
+  ASSERT_FALSE(read.has_value());
+  EXPECT_THAT(read.error().message, testing::HasSubstr("aliases counted"));
 }
 
 TEST(YamlRead, Limits) {
