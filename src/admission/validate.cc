@@ -35,8 +35,9 @@ class SetReview {
   SetReview(const std::vector<SetMember>& members, std::vector<Verdict>& verdicts)
       : members_(members), verdicts_(verdicts) {
     for (std::size_t i = 0; i < members.size(); ++i) {
-      names_.insert(key(members[i].kind, members[i].ns, members[i].name));
-      by_name_[members[i].kind].insert(members[i].name);
+      if (names_.insert(key(members[i].kind, members[i].ns, members[i].name)).second) {
+        ++by_name_[members[i].kind][members[i].name];
+      }
     }
   }
 
@@ -89,17 +90,26 @@ class SetReview {
     if (name.empty() || has("KollectProfile", ns, name)) {
       return;
     }
-    if (by_name && by_name_["KollectProfile"].contains(name)) {
+    const auto& known = by_name_["KollectProfile"];
+    const auto elsewhere = known.find(name);
+    if (!by_name || elsewhere == known.end()) {
+      std::vector<std::string> names;
+      for (const auto& [known_name, count] : known) {
+        names.push_back(known_name);
+      }
+      const auto near = base::near_names(name, names);
+      fail("spec.profileRef", "NotFound",
+           fmt::format("there is no profile \"{}\"{}", name,
+                       near.empty() ? "" : "; near names: " + base::join(near, ", ")));
+    } else if (elsewhere->second > 1) {
+      fail("spec.profileRef", "Invalid",
+           fmt::format("none of the {} profiles named \"{}\" is in namespace {}", elsewhere->second,
+                       name, ns));
+    } else {
       warn(
           "spec.profileRef",
           fmt::format("profile \"{}\" is in another namespace; a cluster would refuse that", name));
-      return;
     }
-    const auto& known = by_name_["KollectProfile"];
-    const auto near = base::near_names(name, {known.begin(), known.end()});
-    fail("spec.profileRef", "NotFound",
-         fmt::format("there is no profile \"{}\"{}", name,
-                     near.empty() ? "" : "; near names: " + base::join(near, ", ")));
   }
 
   void check_inventory_references() {
@@ -224,7 +234,8 @@ class SetReview {
   std::vector<Verdict>& verdicts_;
   std::size_t at_ = 0;
   std::set<std::string> names_;
-  std::map<std::string, std::set<std::string>, std::less<>> by_name_;
+  /// In how many namespaces a kind has an object of a name.
+  std::map<std::string, std::map<std::string, std::size_t>, std::less<>> by_name_;
   std::map<std::string, std::size_t> destinations_;
   bool some_template_has_cluster_ = false;
 };

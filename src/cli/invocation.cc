@@ -1,16 +1,11 @@
 #include "cli/invocation.h"
 
-#include <array>
+#include "base/input.h"
 
 namespace kollect::cli {
 
-std::string Invocation::read_in() const {
-  std::string text;
-  std::array<char, 1U << 16U> buffer{};
-  while (const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), in)) {
-    text.append(buffer.data(), got);
-  }
-  return text;
+base::Result<std::string> Invocation::read_in() const {
+  return base::read_input(in, context());
 }
 
 }  // namespace kollect::cli

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/context.h"
+#include "base/result.h"
 
 namespace kollect::cli {
 
@@ -33,8 +34,8 @@ struct Invocation {
   /// All commands of the program: for help and completion.
   const std::vector<Command>* commands = nullptr;
 
-  /// All of `in`, to its end.
-  [[nodiscard]] std::string read_in() const;
+  /// All of `in`, to its end. Error: cancelled when the stop is asked first.
+  [[nodiscard]] base::Result<std::string> read_in() const;
   [[nodiscard]] base::Context context() const { return base::Context(*clock, stop); }
   /// 130, 143 when a signal came, else `code`.
   [[nodiscard]] int exit_code(int code) const {

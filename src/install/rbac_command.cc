@@ -95,8 +95,7 @@ struct Answer {
   std::vector<std::string> notes;
 };
 
-base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
-                            std::string_view stdin_text) {
+base::Result<Answer> answer(const cli::Invocation& invocation, Options options) {
   if (options.output != "manifests" && options.output != "values") {
     return base::configuration("--output takes manifests or values");
   }
@@ -114,6 +113,10 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options,
             .all_secrets = options.all_secrets};
   if (!options.values.empty()) KL_TRY(read_values(options.values, mode, options.files));
   if (mode.tenant && mode.watch_namespaces.empty()) mode.watch_namespaces = {grantee.ns};
+  std::string stdin_text;
+  if (std::ranges::find(options.files, "-") != options.files.end()) {
+    KL_ASSIGN(stdin_text, invocation.read_in());
+  }
   KL_ASSIGN(Files files, read_files(options.files, stdin_text));
   if (options.discover) {
     KL_ASSIGN(auto client, open_cluster(invocation, options.cluster));
@@ -181,8 +184,7 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
   app.add_flag("--discover", o.discover, "Ask a cluster for the resources of kinds");
   add_cluster_flags(app, o.cluster, false);
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
-  const bool piped = std::ranges::find(o.files, "-") != o.files.end();
-  const auto made = answer(invocation, o, piped ? invocation.read_in() : std::string());
+  const auto made = answer(invocation, o);
   if (!made) {
     fmt::print(invocation.err, "{} rbac: {}\n", invocation.program, made.error().message);
     return invocation.exit_code(cli::kExitFailed);

@@ -101,7 +101,7 @@ base::Result<> Credentials::refresh_token_file(const base::Context& context, boo
     if (!credential_.bearer.empty()) return {};
     if (attempt == kEmptyFileTries) {
       return base::denied(
-          fmt::format("token file {}", text ? path.string() + " is empty" : text.error().message),
+          fmt::format("token file: {}", text ? path.string() + " is empty" : text.error().message),
           "unauthorized");
     }
     if (!context.sleep(kEmptyFileWait)) {

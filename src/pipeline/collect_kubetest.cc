@@ -257,6 +257,7 @@ TEST_F(CollectKube, Case26) {
   const RunResult trial = program_.run({"collect", "--config", program_.path("new"), "--kubeconfig",
                                         program_.path("kubeconfig"), "--output", "-"});
   EXPECT_EQ(trial.code, 0) << trial.err;
+  EXPECT_EQ(program_.run(init, answers + "no\n").code, 2);
   const std::string before = program_.read("new/profile.yaml");
   program_.write("new/profile.yaml", before + "# changed by hand\n");
   const RunResult again = program_.run(init, answers + "no\n");

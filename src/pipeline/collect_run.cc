@@ -101,10 +101,11 @@ base::Result<> CollectRun::prepare() {
 base::Result<> CollectRun::choose_contexts() {
   if (!options_.manifests.empty()) {
     contexts_ = {std::string(kManifestContext)};
-    const bool reads_stdin = std::ranges::find(options_.manifests, "-") != options_.manifests.end();
-    KL_ASSIGN(manifests_,
-              read_manifest_objects(options_.manifests,
-                                    reads_stdin ? invocation_.read_in() : std::string()));
+    std::string stdin_text;
+    if (std::ranges::find(options_.manifests, "-") != options_.manifests.end()) {
+      KL_ASSIGN(stdin_text, invocation_.read_in());
+    }
+    KL_ASSIGN(manifests_, read_manifest_objects(options_.manifests, stdin_text));
   } else {
     KL_ASSIGN(kubeconfig_, kube::Kubeconfig::load_default(options_.kubeconfig, invocation_.env));
     KL_ASSIGN(kube::ContextSelection selection,

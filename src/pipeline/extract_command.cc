@@ -11,6 +11,7 @@
 #include "base/strings.h"
 #include "base/yaml/read.h"
 #include "pipeline/extract_input.h"
+#include "pipeline/namespace_labels.h"
 
 namespace kollect::pipeline {
 namespace {
@@ -339,9 +340,7 @@ const api::GroupVersionKind& ExtractSession::kind() const {
 }
 
 bool ExtractSession::wants_namespaces() const {
-  return std::ranges::any_of(impl_->profile.spec.attributes, [](const auto& a) {
-    return a.path.find("namespaceLabels") != std::string::npos;
-  });
+  return wants_namespace_labels(impl_->profile.spec);
 }
 
 bool ExtractSession::object(View object,
@@ -381,24 +380,13 @@ int ExtractSession::finish() {
 
 namespace {
 
-using NamespaceLabels = std::map<std::string, std::map<std::string, std::string>>;
-
-/// Labels of the namespaces among the objects, for expressions that ask for them.
+/// Namespaces among the objects, for expressions that ask for their labels.
 base::Result<NamespaceLabels> read_namespaces(const ExtractOptions& options,
                                               std::string_view stdin_text) {
   NamespaceLabels namespaces;
   ObjectReceiver receiver;
   receiver.on_object = [&](View object) {
-    const auto metadata = object.find("metadata");
-    if (object.text("kind") != "Namespace" || object.text("apiVersion") != "v1" || !metadata)
-      return true;
-    auto& labels = namespaces[std::string(metadata->text("name"))];
-    labels["kubernetes.io/metadata.name"] = metadata->text("name");
-    const auto written = metadata->find("labels");
-    if (!written) return true;
-    for (const auto& [key, value] : written->members()) {
-      if (value.is_string()) labels[std::string(key)] = value.as_string();
-    }
+    namespaces.note(object);
     return true;
   };
   receiver.on_problem = [](const std::string&) {};  // reported when the objects are read
@@ -411,7 +399,10 @@ base::Result<int> extract_files(const Invocation& invocation, const ExtractOptio
     return base::configuration("no objects: name files or folders, or - for stdin");
   KL_ASSIGN(auto session, ExtractSession::create(options, invocation.out, invocation.err));
   const bool from_stdin = std::ranges::find(options.inputs, "-") != options.inputs.end();
-  const auto stdin_text = from_stdin ? invocation.read_in() : std::string();
+  std::string stdin_text;
+  if (from_stdin) {
+    KL_ASSIGN(stdin_text, invocation.read_in());
+  }
   NamespaceLabels namespaces;
   if (session.wants_namespaces()) {
     KL_ASSIGN(namespaces, read_namespaces(options, stdin_text));
@@ -421,11 +412,7 @@ base::Result<int> extract_files(const Invocation& invocation, const ExtractOptio
   ObjectReceiver receiver;
   receiver.on_object = [&](View object) {
     ++objects;
-    const auto metadata = object.find("metadata");
-    const auto home =
-        namespaces.find(metadata ? std::string(metadata->text("namespace")) : std::string());
-    return !invocation.stop.stop_requested() &&
-           session.object(object, home == namespaces.end() ? nullptr : &home->second);
+    return !invocation.stop.stop_requested() && session.object(object, namespaces.of(object));
   };
   receiver.on_problem = [&](const std::string& message) {
     ++problems;

@@ -51,11 +51,8 @@ class Reader {
     const auto trimmed = base::trim(text);
     // JSON goes past the YAML reader, which knows no numbers beyond doubles.
     if (trimmed.starts_with('{') && read_json(file, trimmed)) return {};
-    base::yaml::Limits limits;
-    limits.max_nodes = 200'000'000;
-    limits.max_documents = SIZE_MAX;
     auto done = base::yaml::read_stream(
-        text, limits,
+        text, base::yaml::limits_of_dump(text),
         [&](base::yaml::Document&& document) -> base::Result<> {
           if (stopped_) return {};
           const auto json = Document::from_value(document.value);

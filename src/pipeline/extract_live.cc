@@ -57,36 +57,19 @@ class PageReceiver final : public kube::ListReceiver {
   bool done_ = false;
 };
 
-/// Labels of all namespaces, for expressions that ask for them.
-using NamespaceLabels = std::map<std::string, std::map<std::string, std::string>>;
-
-base::Result<NamespaceLabels> read_namespaces(LiveCluster& cluster) {
-  NamespaceLabels labels;
-  const auto take = [&](View ns) {
-    const auto metadata = ns.find("metadata");
-    if (!metadata) return true;
-    auto& own = labels[std::string(metadata->text("name"))];
-    if (const auto map = metadata->find("labels")) {
-      for (const auto& [key, value] : map->members()) own[std::string(key)] = value.as_string();
-    }
-    return true;
-  };
-  KL_TRY(cluster.list({"", "v1", "Namespace"}, "", "", {.take = take}));
-  return labels;
-}
-
 /// Exit code of the session; partial as well when objects could not be read.
 base::Result<int> extract_live(const Invocation& invocation, LiveCluster& cluster,
                                const LiveOptions& live, ExtractSession& session) {
   NamespaceLabels labels;
   if (session.wants_namespaces()) {
-    KL_ASSIGN(labels, read_namespaces(cluster));
+    auto read = cluster.namespaces();
+    if (!read && read.error().kind != base::ErrorKind::kDenied) return read.error();
+    if (read)
+      labels = std::move(*read);
+    else
+      fmt::print(invocation.err, "kollect: namespaceLabels is empty: {}\n", read.error().message);
   }
-  const auto take = [&](View object) {
-    const auto metadata = object.find("metadata");
-    const auto ns = metadata ? labels.find(std::string(metadata->text("namespace"))) : labels.end();
-    return session.object(object, ns == labels.end() ? nullptr : &ns->second);
-  };
+  const auto take = [&](View object) { return session.object(object, labels.of(object)); };
   std::uint64_t unreadable = 0;
   const auto on_bad = [&](const base::Error& error) {
     ++unreadable;
@@ -146,6 +129,16 @@ base::Result<> LiveCluster::list(const api::GroupVersionKind& kind, const std::s
       impl_->client.list(impl_->context.with_stop(enough.get_token()), query, pages);
   if (!listed && !pages.done()) return listed.error();
   return {};
+}
+
+base::Result<NamespaceLabels> LiveCluster::namespaces() {
+  NamespaceLabels labels;
+  const auto take = [&](View ns) {
+    labels.note(ns);
+    return true;
+  };
+  KL_TRY(list({"", "v1", "Namespace"}, "", "", {.take = take}));
+  return labels;
 }
 
 base::Result<std::vector<base::json::Document>> LiveCluster::sample(

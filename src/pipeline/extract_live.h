@@ -8,6 +8,7 @@
 
 #include "pipeline/cli_names.h"
 #include "pipeline/extract_command.h"
+#include "pipeline/namespace_labels.h"
 
 namespace kollect::pipeline {
 
@@ -36,6 +37,8 @@ class LiveCluster {
   /// Hands out the objects of a kind as they come. Errors as of kube::Client::list.
   base::Result<> list(const api::GroupVersionKind& kind, const std::string& ns,
                       const std::string& selector, const Receiver& receiver);
+  /// Labels of all namespaces. Errors as of list().
+  base::Result<NamespaceLabels> namespaces();
   /// At most `limit` objects of a kind, and the CustomResourceDefinition of a custom kind when this
   /// identity may read it.
   base::Result<std::vector<base::json::Document>> sample(const api::GroupVersionKind& kind,

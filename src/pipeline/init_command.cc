@@ -23,13 +23,17 @@ std::string head_of(const std::string& text) {
   return std::string(base::cut_utf8(text, 800));
 }
 
-/// Question 9, for every file that exists with another content, before the first one is written.
+/// Question 9, for every file that exists, before the first one is written.
 base::Result<> confirm_overwrites(const std::vector<Output>& outputs, Dialogue& dialogue) {
   for (const Output& output : outputs) {
     auto old = base::read_file(output.path);
-    if (!old || *old == output.content) continue;
-    dialogue.heading(fmt::format("{} exists", output.path));
-    dialogue.say(fmt::format("--- now\n{}\n+++ new\n{}", head_of(*old), head_of(output.content)));
+    if (!old) continue;
+    if (*old == output.content) {
+      dialogue.heading(fmt::format("{} exists with this content", output.path));
+    } else {
+      dialogue.heading(fmt::format("{} exists", output.path));
+      dialogue.say(fmt::format("--- now\n{}\n+++ new\n{}", head_of(*old), head_of(output.content)));
+    }
     KL_ASSIGN(bool yes, dialogue.confirm(fmt::format("Overwrite {}?", output.path), false));
     if (!yes) return cancelled_by_user();
   }
@@ -62,7 +66,7 @@ base::Result<> run_wizard(const base::Context& context, const InitOptions& optio
         "start from the folders in examples/inventory");
   }
   KL_ASSIGN(Cluster cluster, open_cluster(options, env, log));
-  Dialogue dialogue(terminal.in, terminal.out, terminal.colour);
+  Dialogue dialogue(context, terminal.in, terminal.out, terminal.colour);
   KL_ASSIGN(Plan plan, Wizard(context, options, dialogue, cluster, log).run());
   const auto outputs = outputs_of(plan, options.output_dir);
   KL_TRY(confirm_overwrites(outputs, dialogue));
@@ -82,7 +86,7 @@ base::Result<OfferedKind> find_kind(const std::string& wanted,
   for (const OfferedKind& kind : kinds) {
     const kube::Resource& r = kind.resource;
     const std::string suffix = r.group.empty() ? "" : "." + r.group;
-    known.push_back(r.plural + suffix);
+    known.push_back(wanted.find('.') == std::string::npos ? r.plural : r.plural + suffix);
     const bool plain = wanted == r.plural || base::iequals(wanted, r.kind);
     const bool grouped = wanted == r.plural + suffix || base::iequals(wanted, r.kind + suffix);
     const bool versioned = wanted == r.plural + "." + r.version + suffix;
@@ -212,7 +216,7 @@ base::Result<> run_flags(const base::Context& context, const InitOptions& option
                          profile_yaml(plans[i]) + "---\n" + target_yaml(plans[i])});
     }
   }
-  Dialogue dialogue(terminal.in, terminal.out, terminal.colour);
+  Dialogue dialogue(context, terminal.in, terminal.out, terminal.colour);
   for (const Output& output : outputs) dialogue.say("  " + output.path);
   if (!options.yes && terminal.in_is_terminal) {
     KL_ASSIGN(bool yes, dialogue.confirm(fmt::format("Write {} file(s)?", outputs.size()), true));
@@ -232,7 +236,11 @@ int run_init(const base::Context& context, const InitOptions& options, const Ini
   auto result = flags ? run_flags(context, options, terminal, env, log)
                       : run_wizard(context, options, terminal, env, log);
   if (result) return 0;
-  log.always(result.error().message);
+  if (result.error().kind == base::ErrorKind::kCancelled) {
+    log.always(result.error().message);
+  } else {
+    log.error(result.error().message);
+  }
   return 2;
 }
 

@@ -163,6 +163,29 @@ TEST_F(Live, ExtractKnowsTheLabelsOfNamespaces) {
             "{\"row\":{\"tier\":\"back\",\"type\":\"live.example.org/v1\"}}\n");
 }
 
+// Who may not list namespaces reads objects all the same; nothing is known of their namespaces
+// then.
+TEST_F(Live, ExtractGoesOnWithoutTheRightToListNamespaces) {
+  apply(R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: gadgets, namespace: live-a}
+rules: [{apiGroups: [live.example.org], resources: [gadgets], verbs: [list]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: gadgets, namespace: live-a}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: gadgets}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: bob}]
+)");
+  const RunResult run = extract(
+      "targetGVK: {group: live.example.org, version: v1, kind: Gadget}\n"
+      "attributes: [{name: tier, path: \"cel: namespaceLabels.?tier.orValue('none')\"}]\n",
+      {"--namespace", "live-a"}, "bob");
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.out, "{\"row\":{\"tier\":\"none\"}}\n");
+  EXPECT_THAT(run.err, HasSubstr("kollect: namespaceLabels is empty: "));
+}
+
 TEST_F(Live, ExtractFailsPerObject) {
   const RunResult run = extract(
       "targetGVK: {version: v1, kind: ConfigMap}\n"
@@ -203,7 +226,8 @@ TEST_F(Live, ValidateTriesProfilesOnWhatIsThere) {
                               "  - {name: color, path: $.spec.color}\n"
                               "  - {name: colour, path: $.spec.colour}\n"
                               "  - {name: size, path: $.spec.size, type: string}\n"
-                              "  - {name: part, path: \"$.spec.parts[*].nam\"}\n"));
+                              "  - {name: part, path: \"$.spec.parts[*].nam\"}\n"
+                              "  - {name: tier, path: \"cel: namespaceLabels.tier\"}\n"));
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_THAT(run.out, HasSubstr("valid (1 profile(s), 0 target(s), 0 sink(s))"));
   EXPECT_THAT(run.err, HasSubstr("spec.attributes[1].path: Gadget has no field spec.colour; near "
@@ -213,6 +237,7 @@ TEST_F(Live, ValidateTriesProfilesOnWhatIsThere) {
                                  "than declared on 1 of 2 objects"));
   EXPECT_THAT(run.err, HasSubstr("Gadget has no field spec.parts[].nam; near names: name"));
   EXPECT_THAT(run.err, Not(HasSubstr("\"color\"")));
+  EXPECT_THAT(run.err, Not(HasSubstr("\"tier\"")));
 }
 
 TEST_F(Live, ValidateNamesKindsAndVersionsThatAreNotServed) {

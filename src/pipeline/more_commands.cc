@@ -18,17 +18,21 @@ int fail(const Invocation& invocation, std::string_view command, const base::Err
   return invocation.exit_code(kExitFailed);
 }
 
-/// Objects for `validate --sample live`: some of a profile's kind. The cluster is opened for the
-/// first one.
-base::Result<std::vector<base::json::Document>> live_sample(const Invocation& invocation,
-                                                            const LiveOptions& live,
-                                                            const api::GroupVersionKind& kind,
-                                                            std::optional<LiveCluster>& cluster) {
+/// For `validate --sample live`: some objects of a profile's kind, and the labels of namespaces for
+/// one that reads them and may know them. The cluster is opened for the first profile.
+base::Result<Sample> live_sample(const Invocation& invocation, const LiveOptions& live,
+                                 const api::ProfileSpec& profile,
+                                 std::optional<LiveCluster>& cluster) {
   constexpr std::size_t kPerKind = 50;
   if (!cluster) {
     KL_ASSIGN(cluster, LiveCluster::open(invocation, live));
   }
-  return cluster->sample(kind, kPerKind);
+  Sample sample;
+  KL_ASSIGN(sample.objects, cluster->sample(profile.target_gvk, kPerKind));
+  if (wants_namespace_labels(profile)) {
+    sample.namespaces = cluster->namespaces().value_or(NamespaceLabels());
+  }
+  return sample;
 }
 
 }  // namespace
@@ -56,12 +60,16 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
     return fail(invocation, "validate",
                 base::configuration("give either --config or files as arguments"));
   }
-  if (std::ranges::find(o.files, "-") != o.files.end()) o.stdin_text = invocation.read_in();
+  if (std::ranges::find(o.files, "-") != o.files.end()) {
+    auto input = invocation.read_in();
+    if (!input) return fail(invocation, "validate", input.error());
+    o.stdin_text = std::move(*input);
+  }
   o.env = invocation.env;
   std::optional<LiveCluster> cluster;
   if (std::erase(o.samples, "live") > 0) {
-    o.live = [&](const api::GroupVersionKind& kind) {
-      return live_sample(invocation, live, kind, cluster);
+    o.live = [&](const api::ProfileSpec& profile) {
+      return live_sample(invocation, live, profile, cluster);
     };
   }
   const ValidateReport report = run_validate(o);

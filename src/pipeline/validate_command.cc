@@ -160,7 +160,9 @@ class Command {
     admission::SetOptions options;
     options.settings.tenant_mode = options_.tenant_mode;
     options.settings.allow_private_sinks = options_.allow_private_sinks;
-    options.settings.allow_local_sinks = true;
+    // A folder is what `collect` runs; single manifests are judged as an operator's admission
+    // would.
+    options.settings.allow_local_sinks = together();
     options.together = together();
     std::vector<Verdict> verdicts = admission::review_set(members, existing_, options);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -288,15 +290,19 @@ class Command {
     for (const base::json::Document& document : files) {
       unpack(document.root(), objects);
     }
+    NamespaceLabels namespaces;
+    for (const base::json::View object : objects) {
+      namespaces.note(object);
+    }
     bool reachable = true;
     for (Row& row : rows_) {
       if (row.kind != "KollectProfile" || row.verdict.stage != Verdict::Stage::kAccept) {
         continue;
       }
       KL_ASSIGN(const api::Profile profile, api::decode<api::Profile>(row.verdict.defaulted));
-      std::vector<base::json::Document> live;
+      Sample live;
       if (options_.live && reachable) {
-        auto read = options_.live(profile.spec.target_gvk);
+        auto read = options_.live(profile.spec);
         if (read.has_value()) {
           live = std::move(*read);
         } else if (read.error().reason == "gvk-not-found" || read.error().reason == "forbidden") {
@@ -308,7 +314,7 @@ class Command {
         }
       }
       if (reachable) {
-        try_sample(row, profile, objects, live);
+        try_sample(row, profile, {objects, namespaces}, live);
       }
     }
     return {};
@@ -318,9 +324,7 @@ class Command {
     std::deque<base::json::Document> documents;
     for (const std::string& path : options_.samples) {
       KL_ASSIGN(const std::string text, base::read_file(path, kMaxSampleBytes));
-      base::yaml::Limits limits;
-      limits.max_nodes = 10'000'000;
-      auto read = base::yaml::read_all(text, limits);
+      auto read = base::yaml::read_all(text, base::yaml::limits_of_dump(text));
       if (!read.has_value()) {
         return read.error().with_prefix(path);
       }
@@ -331,13 +335,19 @@ class Command {
     return documents;
   }
 
-  static void try_sample(Row& row, const api::Profile& profile,
-                         std::vector<base::json::View> objects,
-                         const std::vector<base::json::Document>& live) {
-    for (const base::json::Document& document : live) {
-      objects.push_back(document.root());
+  /// What the sample files hold.
+  struct FileSample {
+    std::vector<base::json::View> objects;
+    NamespaceLabels namespaces;
+  };
+
+  static void try_sample(Row& row, const api::Profile& profile, FileSample sample,
+                         const Sample& live) {
+    for (const base::json::Document& document : live.objects) {
+      sample.objects.push_back(document.root());
     }
-    for (const SampleFinding& finding : try_profile(profile, objects)) {
+    sample.namespaces.add(live.namespaces);
+    for (const SampleFinding& finding : try_profile(profile, sample.objects, sample.namespaces)) {
       row.verdict.warnings.push_back(finding.field.empty()
                                          ? finding.message
                                          : fmt::format("{}: {}", finding.field, finding.message));

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "api/types.h"
-#include "base/json/document.h"
 #include "base/result.h"
+#include "pipeline/validate_sample.h"
 
 namespace kollect::pipeline {
 
@@ -30,11 +30,11 @@ struct ValidateOptions {
   std::map<std::string, std::string> env;
   /// --sample FILE: manifests that the profiles are tried on.
   std::vector<std::string> samples;
-  /// --sample live: objects of a kind from a cluster, and the definition of the kind. Asked for
-  /// each profile that is valid. An error with reason "gvk-not-found" or "forbidden" is a finding
-  /// of the profile; any other fails the command, which still reports what it found in the
+  /// --sample live: objects of a profile's kind from a cluster, and the definition of the kind.
+  /// Asked for each profile that is valid. An error with reason "gvk-not-found" or "forbidden" is a
+  /// finding of the profile; any other fails the command, which still reports what it found in the
   /// manifests.
-  std::function<base::Result<std::vector<base::json::Document>>(const api::GroupVersionKind&)> live;
+  std::function<base::Result<Sample>(const api::ProfileSpec&)> live;
 };
 
 /// What the program prints and returns: 0 valid, 2 not.

@@ -117,7 +117,8 @@ void compare(const api::ProfileSpec& spec, View definition, std::vector<SampleFi
 }  // namespace
 
 std::vector<SampleFinding> try_profile(const api::Profile& profile,
-                                       const std::vector<View>& objects) {
+                                       const std::vector<View>& objects,
+                                       const NamespaceLabels& namespaces) {
   extract::Program::CompileInput input;
   input.spec = &profile.spec;
   input.annotations = profile.metadata.annotations;
@@ -133,7 +134,7 @@ std::vector<SampleFinding> try_profile(const api::Profile& profile,
       continue;
     }
     ++tried;
-    const auto traces = program->explain(object, {});
+    const auto traces = program->explain(object, {"", namespaces.of(object)});
     for (std::size_t i = 0; i < traces.size() && i < tallies.size(); ++i) {
       count(tallies[i], traces[i]);
     }

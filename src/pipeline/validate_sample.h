@@ -6,6 +6,7 @@
 
 #include "api/types.h"
 #include "base/json/document.h"
+#include "pipeline/namespace_labels.h"
 
 namespace kollect::pipeline {
 
@@ -15,12 +16,19 @@ struct SampleFinding {
   std::string message;
 };
 
+/// What a profile is tried on, read for it.
+struct Sample {
+  std::vector<base::json::Document> objects;
+  NamespaceLabels namespaces;
+};
+
 /// Evaluates the profile on those of `objects` that are of its kind and names attributes that are
 /// absent, null, of another type than declared, or failing. When the CustomResourceDefinition of
 /// the kind is among the objects: also a version that it does not serve, and fields of JSON paths
 /// that it does not have. A profile that does not compile has no findings here: admission reports
-/// it.
+/// it. `namespaces`: for expressions that read their labels.
 std::vector<SampleFinding> try_profile(const api::Profile& profile,
-                                       const std::vector<base::json::View>& objects);
+                                       const std::vector<base::json::View>& objects,
+                                       const NamespaceLabels& namespaces);
 
 }  // namespace kollect::pipeline

@@ -234,6 +234,24 @@ TEST_F(Validate, MissingProfileIsAnError) {
   EXPECT_THAT(report.err, HasSubstr("spec.profileRef: there is no profile \"cn\"; near names: cm"));
 }
 
+// L-48, as `collect` has it.
+TEST_F(Validate, ProfilesOfOtherNamespacesAreTakenWhenThereIsOne) {
+  std::string profile = kProfile;
+  profile.replace(profile.find("namespace: x"), 12, "namespace: y");
+  write("a.yaml", profile);
+  write("t.yaml", kTarget);
+  const ValidateReport one = folder();
+  EXPECT_EQ(one.exit_code, 0);
+  EXPECT_THAT(one.err,
+              HasSubstr("warning: spec.profileRef: profile \"cm\" is in another namespace"));
+  profile.replace(profile.find("namespace: y"), 12, "namespace: z");
+  write("b.yaml", profile);
+  const ValidateReport two = folder();
+  EXPECT_EQ(two.exit_code, 2);
+  EXPECT_THAT(two.err,
+              HasSubstr("spec.profileRef: none of the 2 profiles named \"cm\" is in namespace x"));
+}
+
 constexpr const char* kSink = R"(apiVersion: kollect.dev/v1alpha1
 kind: KollectSnapshotSink
 metadata:
@@ -304,14 +322,21 @@ TEST_F(Validate, Placeholders) {
   EXPECT_EQ(folder().exit_code, 2);
 }
 
-// L-62.
+// L-62: a configuration is what `collect` runs; a single manifest is judged as an operator would.
 TEST_F(Validate, LocalRepositoriesWarn) {
-  const ValidateReport report =
-      stdin_only(R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectSnapshotSink",
-    "metadata":{"name":"a"},"spec":{"type":"git","endpoint":"file:///srv/a.git","serialization":{"format":"json"}}})");
-  EXPECT_EQ(report.exit_code, 0);
-  EXPECT_THAT(report.err,
-              HasSubstr("<stdin>:2: KollectSnapshotSink default/a: warning: spec.endpoint: "));
+  const std::string sink = R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectSnapshotSink",
+    "metadata":{"name":"a"},"spec":{"type":"git","endpoint":"file:///srv/a.git","serialization":{"format":"json"}}})";
+  write("a.yaml", kProfile);
+  write("b.yaml", kTarget);
+  write("c.yaml", sink);
+  const ValidateReport report = folder();
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_THAT(report.err, HasSubstr("KollectSnapshotSink default/a: warning: spec.endpoint: "));
+  options_.config.clear();
+  options_.json = true;
+  EXPECT_THAT(
+      stdin_only(sink).out,
+      HasSubstr(R"("verdict":"webhook","errors":[{"path":"spec.endpoint","kind":"Forbidden")"));
 }
 
 TEST_F(Validate, PrivateSinks) {
@@ -369,6 +394,21 @@ TEST_F(Validate, SamplesShowWhatAttributesYield) {
   EXPECT_EQ(report.exit_code, 0);
   EXPECT_THAT(report.err, HasSubstr("warning: spec.attributes[0]: attribute \"k\": "));
   EXPECT_THAT(report.err, HasSubstr("on 1 of 2 objects"));
+}
+
+// Expressions know the labels of the sample's namespaces, and the name of a namespace in any case.
+TEST_F(Validate, SamplesKnowTheLabelsOfNamespaces) {
+  write("sample.yaml",
+        "{apiVersion: v1, kind: Namespace, metadata: {name: shop, labels: {tier: a}}}\n"
+        "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: shop}}\n");
+  options_.samples = {path("sample.yaml")};
+  const std::string profile =
+      "apiVersion: kollect.dev/v1alpha1\nkind: KollectProfile\n"
+      "metadata: {name: w}\nspec:\n  targetGVK: {version: v1, kind: ConfigMap}\n"
+      "  attributes: [{name: l, path: 'cel: namespaceLabels.";
+  EXPECT_EQ(stdin_only(profile + "tier'}]\n").err, "");
+  EXPECT_EQ(stdin_only(profile + "?zone.orValue(\"\")'}]\n").err, "");
+  EXPECT_THAT(stdin_only(profile + "zone'}]\n").err, HasSubstr("fails"));
 }
 
 constexpr const char* kWidgets = R"(apiVersion: apiextensions.k8s.io/v1
@@ -437,8 +477,7 @@ TEST_F(Validate, SamplesShowVersionsThatAreNotServed) {
 
 TEST_F(Validate, LiveSamplesThatCannotBeReadFailAndTheRestIsReported) {
   int asked = 0;
-  options_.live =
-      [&](const api::GroupVersionKind&) -> base::Result<std::vector<base::json::Document>> {
+  options_.live = [&](const api::ProfileSpec&) -> base::Result<Sample> {
     ++asked;
     return base::retryable("no route", "unreachable");
   };

@@ -173,9 +173,7 @@ base::Result<> Loader::value(const Value& value, const std::string& where, bool 
 base::Result<> Loader::file(const fs::path& path, const std::string& relative, bool in_folder) {
   KL_TRY(context_.check());
   KL_ASSIGN(const std::string text, base::read_file(path));
-  base::yaml::Limits limits;
-  limits.max_nodes = SIZE_MAX;
-  limits.max_documents = SIZE_MAX;
+  base::yaml::Limits limits = base::yaml::limits_of_dump(text);
   limits.max_depth = base::json::Document::kMaxDepth;
   std::optional<base::Error> broken;
   KL_TRY(base::yaml::read_stream(

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <numeric>
 
+#include "base/input.h"
 #include "base/strings.h"
 
 namespace kollect::pipeline::init {
@@ -56,6 +57,8 @@ void Dialogue::heading(std::string_view text) {
 }
 
 base::Result<std::string> Dialogue::read_line() {
+  // A terminal gives one line a read, so that the stream holds nothing between two questions.
+  if (!base::wait_for_input(in_, context_)) return cancelled_by_user();
   std::string line;
   std::array<char, 4096> buffer{};
   while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), in_) != nullptr) {

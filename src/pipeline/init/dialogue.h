@@ -8,16 +8,18 @@
 #include <string_view>
 #include <vector>
 
+#include "base/context.h"
 #include "base/result.h"
 
 namespace kollect::pipeline::init {
 
 /// Asks on `out` (stderr, so that stdout stays empty) and reads answers line by line from `in`. End
-/// of input, and a "no" where the caller says so, is a cancel: error kind kCancelled. Neither
-/// stream is owned.
+/// of input, cancelling the context, and a "no" where the caller says so, is a cancel: error kind
+/// kCancelled. Neither stream is owned.
 class Dialogue {
  public:
-  Dialogue(std::FILE* in, std::FILE* out, bool colour) : in_(in), out_(out), colour_(colour) {}
+  Dialogue(const base::Context& context, std::FILE* in, std::FILE* out, bool colour)
+      : context_(context), in_(in), out_(out), colour_(colour) {}
 
   void say(std::string_view text);
   void heading(std::string_view text);
@@ -41,6 +43,7 @@ class Dialogue {
   base::Result<std::string> read_line();
   void list(const std::vector<std::string>& choices, const std::vector<std::size_t>& shown);
 
+  base::Context context_;
   std::FILE* in_;
   std::FILE* out_;
   bool colour_;

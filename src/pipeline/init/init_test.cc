@@ -131,7 +131,7 @@ class Answers {
   }
   Answers(const Answers&) = delete;
   Answers& operator=(const Answers&) = delete;
-  Dialogue dialogue() { return {in_, out_, false}; }
+  Dialogue dialogue() { return {base::Context::background(), in_, out_, false}; }
 
  private:
   std::string text_;

@@ -1,5 +1,7 @@
 #include "pipeline/init/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -153,6 +155,14 @@ std::string target_yaml(const Plan& plan) {
 }
 
 base::Result<> check(const Plan& plan) {
+  for (const std::string& name : {plan.name, plan.target_namespace}) {
+    if (!base::is_dns1123_label(name)) {
+      return base::configuration(fmt::format(
+          "\"{}\" is no name for manifests: use lower-case letters, digits and '-', at most 63, "
+          "beginning and ending with a letter or digit",
+          name));
+    }
+  }
   const base::json::Value profile = api::encode(profile_of(plan));
   KL_TRY(check_one(profile, {}));
   return check_one(api::encode(target_of(plan)), {profile});

@@ -128,9 +128,9 @@ base::Result<> Wizard::ask_namespace_pattern(const std::vector<NamespaceInfo>& n
 }
 
 base::Result<> Wizard::ask_object_filter() {
-  dialogue_.heading("Which objects?");
+  dialogue_.heading("Filter of objects?");
   KL_ASSIGN(std::size_t filter,
-            dialogue_.choose("Objects", {"all of them", "label selector", "names"}, 0));
+            dialogue_.choose("Filter", {"none (all of them)", "label selector", "names"}, 0));
   if (filter == 1) {
     KL_ASSIGN(std::string text,
               dialogue_.ask("Labels of the objects (k=v, k!=v, k in (a,b), k, !k)", "",

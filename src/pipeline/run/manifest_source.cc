@@ -23,7 +23,6 @@ using base::json::View;
 
 // Our name space for made-up identities; a constant of the format, never to be changed.
 constexpr std::string_view kUidNameSpace = "0f3a6c1e-7b52-5d0b-9c1f-6f0a52c3d9e4";
-constexpr std::size_t kMaxNodes = 200'000'000;
 
 bool is_object_file(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json") ||
@@ -70,11 +69,8 @@ class Reader {
   base::Result<> read(const std::string& file, std::string_view text) {
     const std::string_view trimmed = base::trim(text);
     if (trimmed.starts_with('{') && read_json(file, trimmed)) return {};
-    base::yaml::Limits limits;
-    limits.max_nodes = kMaxNodes;
-    limits.max_documents = SIZE_MAX;
     return base::yaml::read_stream(
-        text, limits,
+        text, base::yaml::limits_of_dump(text),
         [&](base::yaml::Document&& document) -> base::Result<> {
           const Document json = Document::from_value(document.value);
           add(json.root(),
