@@ -240,7 +240,34 @@ spec:
   const auto record = Document::parse(run.out);
   EXPECT_EQ(rows_of(*record->root().find("envelope")), "lab/a shop/a");
   EXPECT_THAT(run.err, HasSubstr(R"Y("namespace":"shop","name":"b")Y"));
+  EXPECT_THAT(run.err,
+              HasSubstr(R"Y("reason":"k: cel: attribute k of ConfigMap shop/b: division)Y"));
   EXPECT_EQ(run.err_lines(), 1U);
+}
+
+// Section 12: in the order of namespaces and names; from the twentieth of a target on only counted.
+TEST_F(CollectCases, FailuresOfATargetAreNamedUpToTheTwentieth) {
+  program_.write("f/profile.yaml", R"Y(apiVersion: kollect.dev/v1alpha1
+kind: KollectProfile
+metadata: {name: cm, namespace: x}
+spec:
+  targetGVK: {version: v1, kind: ConfigMap}
+  attributes: [{name: k, path: "cel:object.data.none"}]
+)Y");
+  std::string dump;
+  for (int i = 25; i > 0; --i) {
+    dump += fmt::format(
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: c{:02}, namespace: lab}}\ndata: "
+        "{{}}\n",
+        i);
+  }
+  program_.write("dump.yaml", dump);
+  const RunResult run = collect({"--output", "-"});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_EQ(run.err_lines(), 20U) << run.err;
+  EXPECT_LT(run.err.find(R"("name":"c01")"), run.err.find(R"("name":"c19")"));
+  EXPECT_THAT(run.err, Not(HasSubstr(R"("name":"c20")")));
+  EXPECT_THAT(run.err, HasSubstr("6 more objects not extracted"));
 }
 
 TEST_F(CollectCases, Case23) {

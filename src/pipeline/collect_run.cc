@@ -317,7 +317,7 @@ void CollectRun::report_target(const ContextResult& result, std::size_t index) {
                                         {"namespace", failure.ns},
                                         {"name", failure.name},
                                         {"uid", failure.uid},
-                                        {"error", failure.reason}});
+                                        {"reason", failure.reason}});
   }
   if (data.failures.count() > data.failures.first().size()) {
     log_->warn(fmt::format("{} more objects not extracted",

@@ -62,7 +62,7 @@ class Builder {
  public:
   Builder(const Piece& piece, const Limits& limits, std::uint32_t index)
       : piece_(piece), limits_(limits) {
-    result_.problem.emplace().document = index;
+    problem_.document = index;
     document_.index = index;
     ready_ = yaml_parser_initialize(&parser_) == 1;
     if (ready_) {
@@ -87,8 +87,8 @@ class Builder {
             static_cast<std::uint32_t>(mark.column + 1)};
   }
   bool fail(const yaml_mark_t& mark, std::string message) {
-    result_.problem->place = place_of(mark);
-    result_.problem->message = std::move(message);
+    problem_.place = place_of(mark);
+    problem_.message = std::move(message);
     return false;
   }
   bool next(Event& event);
@@ -111,7 +111,7 @@ class Builder {
   const Limits& limits_;
   yaml_parser_t parser_{};
   bool ready_ = false;
-  BuildResult result_;
+  Problem problem_;  ///< what fail() said
   Document document_;
   std::unordered_map<std::string, Anchor> anchors_;
   std::size_t nodes_ = 0;
@@ -159,14 +159,13 @@ BuildResult Builder::run() {
     return false;
   };
   if (!ready_ || !walk()) {
-    return std::move(result_);
+    return {std::nullopt, std::move(problem_)};
   }
-  result_.problem.reset();
-  if (found) {
-    document_.value = std::move(value);
-    result_.document = std::move(document_);
+  if (!found) {
+    return {};
   }
-  return std::move(result_);
+  document_.value = std::move(value);
+  return {std::move(document_), std::nullopt};
 }
 
 bool Builder::next(Event& event) {
@@ -372,7 +371,7 @@ bool Builder::member(Event& event, json::Object& object, std::vector<json::Value
     json::Value value;
     if (event.type() != YAML_ALIAS_EVENT || !alias(event.get(), value, depth) ||
         !value.is_string()) {
-      return result_.problem->message.empty() ? fail(mark, "a key must be text") : false;
+      return problem_.message.empty() ? fail(mark, "a key must be text") : false;
     }
     key = value.as_string();
   }

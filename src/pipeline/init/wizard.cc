@@ -227,8 +227,8 @@ base::Result<> Wizard::ask_name() {
 base::Result<> Wizard::ask_review() {
   dialogue_.heading("Review");
   dialogue_.say(fmt::format("  name        {}", plan_.name));
-  dialogue_.say(
-      fmt::format("  kind        {} {}/{}", plan_.kind.kind, plan_.kind.group, plan_.kind.version));
+  dialogue_.say(fmt::format("  kind        {} ({}{}{})", plan_.kind.kind, plan_.kind.group,
+                            plan_.kind.group.empty() ? "" : "/", plan_.kind.version));
   dialogue_.say(fmt::format("  scope       {}", plan_.namespaced ? "namespaced" : "cluster"));
   std::string namespaces = "all";
   if (plan_.namespace_selector) namespaces = describe(*plan_.namespace_selector);

@@ -24,8 +24,8 @@ struct ExtractionFailure {
   }
 };
 
-/// Failures of a target: all are counted, the first twenty by namespace, name and uid are kept,
-/// whatever the order of arrival.
+/// Failures of a target: all are counted, the first nineteen by namespace, name and uid are kept,
+/// whatever the order of arrival (from the twentieth on they are counted only; spec: pipeline 12).
 class FailureList {
  public:
   void add(ExtractionFailure failure);
@@ -34,7 +34,7 @@ class FailureList {
   [[nodiscard]] const std::vector<ExtractionFailure>& first() const { return first_; }
 
  private:
-  static constexpr std::size_t kKept = 20;
+  static constexpr std::size_t kKept = 19;
   void keep(ExtractionFailure failure);
   std::uint64_t count_ = 0;
   std::vector<ExtractionFailure> first_;
