@@ -29,7 +29,14 @@ CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ DECLARE r record; 
   INSERT INTO record (who, op, inventory, ns, uid, name, v) VALUES (current_setting('kollect.who'), TG_OP, r.inventory_namespace, r.resource_namespace, r.source_uid,
     r.payload->>'name', (r.payload->'attributes'->>'v')::bigint);
   RETURN NULL; END $$;
+CREATE TABLE passes (id bigserial, who text, inventory text);
+CREATE FUNCTION note_pass() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+  INSERT INTO passes (who, inventory) VALUES (current_setting('kollect.who'), NEW.inventory_namespace);
+  RETURN NULL; END $$;
 CREATE FUNCTION watch_rows() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN
+  IF to_regclass('public.rows_exports') IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'note_pass') THEN
+    CREATE TRIGGER note_pass AFTER INSERT OR UPDATE ON public.rows_exports FOR EACH ROW EXECUTE FUNCTION note_pass();
+  END IF;
   IF to_regclass('public.rows') IS NOT NULL AND NOT EXISTS (SELECT 1 FROM pg_trigger WHERE tgname = 'note') THEN
     CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON public.rows FOR EACH ROW EXECUTE FUNCTION note();
   END IF; END $$;
@@ -162,6 +169,13 @@ class Shards(harness.Case):
         self.all_is_written("what was there at the start")
         # Nobody has rows of another one's part.
         op.until("rows of its own part alone", lambda: sum(one.rows() for one in (a, b, c)) == 2 * len(self.objects.truth))
+        begin = int(op.sql("select max(id) from passes")[0])
+        for ns in PLACES:
+            self.objects.put(ns, "a")
+        self.all_is_written("news for each")
+        owners = [line.split("\t") for line in op.sql(f"select distinct inventory, who from passes where id > {begin}")]
+        self.assertEqual(sorted(inventory for inventory, _ in owners), sorted([*PLACES, "cluster"]))
+        self.owners = dict(owners)
         end = threading.Event()
         changes = threading.Thread(target=self.objects.keep_changing, args=(end,))
         self.addCleanup(changes.join)
@@ -201,7 +215,7 @@ class Shards(harness.Case):
         end.set()
         changes.join()
         self.all_is_written("the last states")
-        self.check_record()
+        self.check_record(begin)
         # What is deleted is cleaned up by who has it, and by nobody else.
         op.kubectl("delete", "kollectinventory", "all", "-n", PLACES[-1], "--timeout=30s")
         self.assertEqual(rows(PLACES[-1]), {})
@@ -211,22 +225,30 @@ class Shards(harness.Case):
             one.process.send_signal(signal.SIGTERM)
             self.assertEqual(one.process.wait(timeout=op.LIMIT), 0)
         op.until("the other number of parts", lambda: other.held() == {0, 1})
-        mark = int(op.sql("select max(id) from record")[0])
+        mark = self.last_record()
         self.objects.put(PLACES[0], "a")
         self.objects.put(PLACES[1], "a")
         op.until("their news", lambda: set(op.sql(f"select distinct inventory from record where id > {mark} order by 1")) == {PLACES[0], PLACES[1], "cluster"})
         self.assertEqual(op.sql(f"select count(*) from record where id > {mark}"), ["4"])
 
-    def check_record(self):
-        """Each state of each object at most once, the last one for certain, in the order of changes; deleted is what was deleted."""
-        written = collections.defaultdict(list)
-        writers = set()
+    def last_record(self):
+        return int(op.sql("select max(id) from record")[0])
+
+    def check_record(self, begin):
+        """Each state of each object at most once, the last one for certain, in the order of changes; deleted is what was deleted. Since the pass `begin` an
+        inventory was looked after by who had its part, one after the other, also where there was nothing to write."""
+        written, writers = collections.defaultdict(list), collections.defaultdict(str)
         for line in op.sql("select id, who, op, inventory, uid, v from record order by id"):
             number, who, what, inventory, uid, v = line.split("\t")
-            writers.add(who)
             written[inventory == "cluster", uid].append((what, int(v), who))
             self.checked = int(number)
-        self.assertEqual(writers, set("abcde"))
+        for line in op.sql(f"select who, inventory from passes where id > {begin} order by id"):
+            who, inventory = line.split("\t")
+            if not writers[inventory].endswith(who):
+                writers[inventory] += who
+        self.assertEqual(set("".join(writers.values())), set("abcde"))
+        turns = {"a": "a?d?", "b": "b?[cd]?e?[cd]?e?", "c": "c?"}
+        self.assertEqual([one for one in writers.items() if not re.fullmatch(turns[self.owners[one[0]]], one[1])], [])
         odd = []
         for (_, uid), events in written.items():
             whats, values = [what for what, _, _ in events], [v for what, v, _ in events if what != "DELETE"]
