@@ -10,7 +10,7 @@ build=(
   libsimdjson-dev libyaml-dev libre2-dev libsqlite3-dev libgit2-dev libfmt-dev libspdlog-dev libcli11-dev
   libpq-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
 )
-test=(postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps)
+test=(postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps prometheus)
 dev=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
 
 case ${1:-dev} in

@@ -102,6 +102,10 @@ const char* version() {
   return KOLLECT_VERSION;
 }
 
+const char* commit() {
+  return KOLLECT_COMMIT;
+}
+
 int run_program(const Invocation& invocation) {
   if (invocation.args.empty()) return help(invocation, {});
   const std::string& word = invocation.args.front();

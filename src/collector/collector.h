@@ -87,7 +87,8 @@ struct WatchStats {
   kube::Resource resource;
   std::string ns;  ///< empty: all namespaces, or cluster-scoped
   kube::ReflectorStatus status;
-  std::uint64_t objects = 0;           ///< of its last complete list
+  std::uint64_t objects = 0;           ///< that there are
+  std::uint64_t listed_again = 0;      ///< objects of lists after the first complete one
   std::uint64_t namespace_misses = 0;  ///< objects outside the namespaces of every target
 };
 
@@ -103,6 +104,7 @@ struct CollectorStats {
   std::array<std::uint64_t, kBounds.size() + 1> durations{};
   double duration_sum = 0;
   std::uint64_t lists_beside_watches = 0;  ///< re-evaluations that had to list
+  std::uint64_t held_up_before = 0;        ///< sum of ReflectorStatus::held_up of ended watches
 };
 
 struct CollectorOptions {

@@ -69,6 +69,8 @@ class Engine {
     std::map<KindName, Placement> placements;
     bool dirty = true;
     std::string told;  ///< signals as last told
+    bool extraction_logged = false;
+    bool access_logged = false;
   };
 
   void run(const std::stop_token& stop);
@@ -79,6 +81,8 @@ class Engine {
   KindWatches& kind_of(const kube::Resource& resource);
   void ask_questions(base::SteadyTime now);
   void note_signals(Bell::Rung& rung, base::SteadyTime now);
+  void log_troubles(const inventory::Owner& owner, Registered& target,
+                    const Signals& signals) const;
   [[nodiscard]] Signals signals_of(const Registered& target, base::SteadyTime now) const;
   void add_placement(Signals& signals, const Registered& target, const Placement& placement,
                      base::SteadyTime now) const;

@@ -104,14 +104,36 @@ std::size_t Engine::count_rows(const Registered& target) const {
   return rows;
 }
 
+void Engine::log_troubles(const inventory::Owner& owner, Registered& target,
+                          const Signals& signals) const {
+  if (log_ == nullptr) return;
+  const std::string name = owner.ns.empty() ? owner.name : owner.ns + "/" + owner.name;
+  // What goes on is not told again, whatever its numbers.
+  const bool fails = signals.extraction_failures > 0;
+  if (fails && !target.extraction_logged) {
+    log_->warn("objects give no row", {{"target", name},
+                                       {"objects", std::to_string(signals.extraction_failures)},
+                                       {"last", signals.last_extraction_error}});
+  }
+  target.extraction_logged = fails;
+  const bool unsure = signals.access_check_error.has_value();
+  if (unsure && !target.access_logged) {
+    log_->warn("what may be read cannot be found out",
+               {{"target", name}, {"error", signals.access_check_error->message}});
+  }
+  target.access_logged = unsure;
+}
+
 void Engine::note_signals(Bell::Rung& rung, base::SteadyTime now) {
   for (auto& [owner, target] : targets_) {
     for (auto& [name, placement] : target.placements) {
       if (placement.done_once || placement.kind == nullptr) continue;
       placement.done_once = placement.kind->view(owner, now).done;
     }
-    std::string text = text_of(signals_of(target, now));
+    const Signals signals = signals_of(target, now);
+    std::string text = text_of(signals);
     if (text == target.told) continue;
+    log_troubles(owner, target, signals);
     target.told = std::move(text);
     rung.targets.insert(owner);
   }

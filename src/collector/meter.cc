@@ -20,6 +20,7 @@ void Meter::fill(CollectorStats& stats) const {
   stats.duration_sum =
       std::chrono::duration<double>(std::chrono::nanoseconds(nanoseconds_.load())).count();
   stats.lists_beside_watches = lists_beside_watches;
+  stats.held_up_before = held_up_before;
 }
 
 }  // namespace kollect::collector

@@ -16,6 +16,7 @@ class Meter {
   void add(base::Duration time);
   void fill(CollectorStats& stats) const;
   std::atomic<std::uint64_t> lists_beside_watches = 0;
+  std::atomic<std::uint64_t> held_up_before = 0;
 
  private:
   std::array<std::atomic<std::uint64_t>, CollectorStats::kBounds.size() + 1> counts_{};

@@ -22,6 +22,7 @@ Watch::Watch(Services& services, const kube::Resource& resource, std::string ns,
 
 Watch::~Watch() {
   mute();
+  if (reflector_) services_.meter.held_up_before += reflector_->status().held_up;
   reflector_.reset();
 }
 
@@ -157,7 +158,7 @@ void Watch::handle(base::json::View object, bool gone) {
   {
     const std::scoped_lock lock(mutex_);
     if (muted_) return;
-    ++objects_;
+    if (listing_ && synced_) ++listed_again_;
     const auto id = applier_.identify(object);
     if (!id || left_out_.contains(id->ns)) return;
     if (errand_ && !listing_) touched_.insert(id->uid_hash);
@@ -213,7 +214,6 @@ void Watch::begin_list() {
   listing_ = true;
   list_order_ = order_;
   list_index_ = index_;
-  listed_ = objects_;
   begin_sweeps(cores_in(*index_));
 }
 
@@ -222,7 +222,6 @@ void Watch::end_list() {
     const std::scoped_lock lock(mutex_);
     if (muted_) return;
     listing_ = false;
-    listed_ = objects_ - listed_;
     end_sweeps(*list_index_, cores_in(*list_index_));
     list_index_.reset();
     const auto satisfied = [&](const auto& want) { return want.second <= list_order_; };
@@ -288,9 +287,11 @@ WatchStats Watch::stats() const {
                    .ns = ns_,
                    .status = reflector_->status(),
                    .objects = 0,
+                   .listed_again = 0,
                    .namespace_misses = 0};
+  stats.objects = stats.status.present;
   const std::scoped_lock lock(mutex_);
-  if (synced_ && !listing_) stats.objects = listed_;
+  stats.listed_again = listed_again_;
   stats.namespace_misses = misses_;
   return stats;
 }

@@ -148,8 +148,7 @@ class Watch final : public kube::ObjectReceiver {
   std::uint64_t lists_begun_ = 0;
   std::uint64_t list_order_ = 0;  ///< wants up to here are satisfied by the running one
   std::shared_ptr<const LaneIndex> list_index_;  ///< when it began
-  std::uint64_t listed_ = 0;
-  std::uint64_t objects_ = 0;
+  std::uint64_t listed_again_ = 0;
   std::uint64_t misses_ = 0;
   // Wants, by their order.
   std::uint64_t order_ = 0;

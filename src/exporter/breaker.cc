@@ -46,6 +46,11 @@ void Breaker::abandoned() {
   trial_ = false;
 }
 
+bool Breaker::closed() const {
+  const std::scoped_lock lock(mutex_);
+  return !open_;
+}
+
 Breaker::State Breaker::state(base::SteadyTime now) const {
   const std::scoped_lock lock(mutex_);
   if (!open_) return State::kClosed;

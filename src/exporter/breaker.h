@@ -31,6 +31,7 @@ class Breaker {
   /// The call ended without telling anything about the backend (cancelled).
   void abandoned();
   [[nodiscard]] State state(base::SteadyTime now) const;
+  [[nodiscard]] bool closed() const;
 
  private:
   BreakerOptions options_;

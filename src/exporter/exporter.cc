@@ -94,6 +94,8 @@ struct Exporter::Impl {
   std::map<sinks::InventoryId, std::unique_ptr<Entry>> entries;
   std::map<std::string, std::weak_ptr<Breaker>> breakers;
   std::deque<std::shared_ptr<Line>> queue;
+  LookCounts looks;
+  LookCounts cluster_looks;
   std::function<void(const sinks::InventoryId&)> listener;
   base::SteadyTime started_at{};
   bool nudged = false;
@@ -197,8 +199,10 @@ base::SteadyTime Exporter::Impl::look_at_all(base::SteadyTime now) {
         next = std::min(next, line->next_look);
         continue;
       }
-      const Schedule::Look look =
-          line->schedule.look(now, line->reader->pending(), line->breaker->next_try(now));
+      const bool pending = line->reader->pending();
+      LookCounts& counts = id.ns == "cluster" ? cluster_looks : looks;
+      ++(pending ? counts.changed : counts.unchanged);
+      const Schedule::Look look = line->schedule.look(now, pending, line->breaker->next_try(now));
       if (look.why != Why::kNone) {
         begin_pass(line, look.why);
         continue;
@@ -260,10 +264,12 @@ void Exporter::Impl::run_pass(const std::shared_ptr<Line>& line) {
     const std::scoped_lock lock(mutex);
     const base::SteadyTime now = clock.steady_now();
     if (log != nullptr && result) log_warnings(*log, *line, *result);
+    const bool was_closed = line->breaker->closed();
     settle(*line, result, began, now, exported_at);
     line->next_look = now;
     nudged = true;
     if (log != nullptr && result) log_outcome(*log, *line, *result, now - began);
+    if (log != nullptr && line->breaker->closed() != was_closed) log_breaker(*log, *line);
   }
   wake.notify_all();
   if (result && listener) listener(line->inventory);
@@ -428,9 +434,26 @@ std::optional<InventoryStatus> Exporter::status(const sinks::InventoryId& id) co
   const auto it = impl_->entries.find(id);
   if (it == impl_->entries.end()) return std::nullopt;
   const base::SteadyTime now = impl_->clock.steady_now();
-  InventoryStatus status{.rows = it->second->tally->row_count(), .bindings = {}};
+  InventoryStatus status{.suspended = it->second->plan.suspended,
+                         .rows = it->second->tally->row_count(),
+                         .bindings = {}};
   for (const auto& line : it->second->lines) status.bindings.push_back(line->status_at(now));
   return status;
+}
+
+std::map<std::string, Breaker::State> Exporter::breakers() const {
+  const std::scoped_lock lock(impl_->mutex);
+  const base::SteadyTime now = impl_->clock.steady_now();
+  std::map<std::string, Breaker::State> states;
+  for (const auto& [sink, place] : impl_->breakers) {
+    if (const auto breaker = place.lock()) states[sink] = breaker->state(now);
+  }
+  return states;
+}
+
+LookCounts Exporter::looks(bool cluster) const {
+  const std::scoped_lock lock(impl_->mutex);
+  return cluster ? impl_->cluster_looks : impl_->looks;
 }
 
 std::vector<inventory::Shard> Exporter::shards(const sinks::InventoryId& id) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -94,9 +95,19 @@ struct BindingStatus {
 };
 
 struct InventoryStatus {
+  bool suspended = false;               ///< nothing is exported
   std::size_t rows = 0;                 ///< of its owners, chosen or not
   std::vector<BindingStatus> bindings;  ///< as in the plan
 };
+
+/// Looks at the rows of bindings: nothing to do when nothing had changed since the last export.
+struct LookCounts {
+  std::uint64_t unchanged = 0;
+  std::uint64_t changed = 0;
+};
+
+/// Bytes from which on an export is worth a warning (spec: runtime 9.6).
+inline constexpr std::uint64_t kLargeExport = 1U << 20U;
 
 struct ExporterOptions {
   ScheduleOptions schedule;
@@ -147,6 +158,10 @@ class Exporter {
   [[nodiscard]] std::optional<InventoryStatus> status(const sinks::InventoryId& id) const;
   /// Its rows (those chosen) by target namespace; empty for an unknown inventory.
   [[nodiscard]] std::vector<inventory::Shard> shards(const sinks::InventoryId& id) const;
+  /// Breakers of the sinks that are in use, by Binding::sink_key.
+  [[nodiscard]] std::map<std::string, Breaker::State> breakers() const;
+  /// Since the start, of cluster inventories or of the others.
+  [[nodiscard]] LookCounts looks(bool cluster) const;
   /// Called after each pass with what status() would say anew; on an export thread, quick.
   void on_outcome(std::function<void(const sinks::InventoryId&)> listener);
 

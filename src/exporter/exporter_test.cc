@@ -270,6 +270,27 @@ TEST_F(ExporterTest, AfterAnErrorTheBackendIsCompared) {
   EXPECT_GE(status->bindings[0].failures, 1U);
 }
 
+TEST_F(ExporterTest, BreakersAndLooksAreTold) {
+  put("a", "1");
+  exporter_->set(plan({binding("database/x", backend_)}));
+  ASSERT_TRUE(told_of_write(1));
+  const std::string sink = "database/n/database/x";
+  EXPECT_EQ(exporter_->breakers(), (std::map{std::pair(sink, Breaker::State::kClosed)}));
+  EXPECT_GE(exporter_->looks(false).changed, 1U);
+  backend_.with([](Backend& b) { b.down = base::retryable("out of reach"); });
+  put("a", "2");
+  const auto end = clock_.steady_now() + 30s;
+  while (exporter_->breakers().at(sink) != Breaker::State::kOpen && clock_.steady_now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(exporter_->breakers().at(sink), Breaker::State::kOpen) << "five failures";
+  EXPECT_EQ(exporter_->looks(true).changed, 0U) << "there is no cluster inventory";
+  exporter_->remove(kInventory);
+  // The last pass lets it go when it has told its outcome.
+  while (!exporter_->breakers().empty() && clock_.steady_now() < end) std::this_thread::yield();
+  EXPECT_TRUE(exporter_->breakers().empty()) << "nobody uses the sink";
+}
+
 TEST_F(ExporterTest, ASlowSinkDelaysNoOther) {
   Backend slow;
   slow.hang = true;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error_class.h"
+
 namespace kollect::exporter {
 namespace {
 
@@ -161,6 +163,15 @@ void log_warnings(const base::Logger& log, const Line& line, const PassResult& r
   }
 }
 
+void log_breaker(const base::Logger& log, const Line& line) {
+  if (line.breaker->closed()) {
+    log.info("a sink works again", {{"sink", line.binding.sink_key}});
+  } else {
+    log.warn("a sink failed too often and is left alone for a while",
+             {{"sink", line.binding.sink_key}});
+  }
+}
+
 void log_outcome(const base::Logger& log, const Line& line, const PassResult& result,
                  base::Duration took) {
   const std::string inventory = line.inventory.ns + "/" + line.inventory.name;
@@ -172,12 +183,21 @@ void log_outcome(const base::Logger& log, const Line& line, const PassResult& re
     return;
   }
   if (!result.report) {
-    log.warn("export failed", {{"inventory", inventory},
-                               {"sink", line.binding.name},
-                               {"why", std::string(to_string(line.why))},
-                               {"error", result.report.error().message},
-                               {"ms", milliseconds}});
+    log.warn("export failed",
+             {{"inventory", inventory},
+              {"sink", line.binding.name},
+              {"why", std::string(to_string(line.why))},
+              {"error_class", std::string(base::error_class(result.report.error()))},
+              {"reason", result.report.error().reason},
+              {"error", result.report.error().message},
+              {"ms", milliseconds}});
     return;
+  }
+  if (result.report->bytes >= kLargeExport) {
+    log.warn("a large export: sinks for objects take it best",
+             {{"inventory", inventory},
+              {"sink", line.binding.name},
+              {"bytes", std::to_string(result.report->bytes)}});
   }
   log.debug("exported", {{"inventory", inventory},
                          {"sink", line.binding.name},

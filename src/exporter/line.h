@@ -60,6 +60,8 @@ void settle(Line& line, const std::optional<PassResult>& result, base::SteadyTim
             base::SteadyTime now, base::WallTime exported_at);
 /// One line for each warning that the pass before did not have. Before settle().
 void log_warnings(const base::Logger& log, const Line& line, const PassResult& result);
+/// Its breaker has opened, or closed.
+void log_breaker(const base::Logger& log, const Line& line);
 void log_outcome(const base::Logger& log, const Line& line, const PassResult& result,
                  base::Duration took);
 

@@ -80,7 +80,8 @@ base::Result<> serve(const cli::Invocation& invocation, const Settings& settings
   KL_ASSIGN(const auto front, Front::create(settings.front, *invocation.clock, log));
   KL_ASSIGN(Store store, open_store(settings.store, *invocation.clock, log));
   metrics::Registry registry;
-  metrics::add_process_metrics(registry, cli::version(), *invocation.clock);
+  metrics::add_process_metrics(registry, {.version = cli::version(), .commit = cli::commit()},
+                               *invocation.clock);
   MeteredKeeper keeper(*store.keeper, registry, *invocation.clock);
   KL_ASSIGN(const auto fleet, Fleet::create(std::move(store.content), &keeper, *invocation.clock));
   add_fleet_metrics(registry, *fleet);

@@ -132,6 +132,10 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     one.mode.default_excluded = comma_list(flag_of(args, "--default-excluded-namespaces"));
     one.mode.own_namespace = one.ns;
     one.mode.all_secrets = false;
+    const std::string metrics = flag_of(args, "--metrics-bind-address");
+    // In tenant mode there is no such right, and nobody can scrape.
+    one.mode.metrics = !metrics.empty() && metrics != "0" && !one.mode.tenant &&
+                       flag_of(args, "--metrics-secure") != "false";
     const std::string id = flag_of(args, "--leader-elect-id");
     one.mode.lease_namespace = flag_of(args, "--leader-elect-namespace");
     const std::string shards = flag_of(args, "--shards");

@@ -78,6 +78,8 @@ struct Mode {
   /// empty: it does not make one.
   std::string webhook_secret = {};
   std::string webhook_configuration = {};
+  /// It asks the API server who may read its metrics.
+  bool metrics = false;
   /// Every Secret may be read where our objects are watched; else only those that sinks name.
   bool all_secrets = true;
 };

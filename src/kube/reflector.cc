@@ -52,7 +52,10 @@ void Reflector::relist_now() {
 }
 
 ReflectorStatus Reflector::status() const {
-  return impl_->board.copy();
+  ReflectorStatus status = impl_->board.copy();
+  status.waiting = impl_->loop.load().waiting;
+  status.held_up = impl_->loop.load().held_up;
+  return status;
 }
 
 }  // namespace kollect::kube

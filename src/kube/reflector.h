@@ -105,11 +105,15 @@ struct ReflectorStatus {
   std::uint64_t bookmarks = 0;
   std::uint64_t objects = 0;     ///< handed over by lists
   std::uint64_t unreadable = 0;  ///< objects of lists that were left out
-  std::uint64_t cuts = 0;        ///< connections that broke
-  std::uint64_t silences = 0;    ///< connections given up because nothing came
-  std::uint64_t bytes = 0;       ///< of watches and streamed lists, as of their ends
-  std::uint32_t failures = 0;    ///< in a row, until a watch does well
-  ListCauses begun;              ///< lists begun
+  /// Objects that there are: those of the last complete list, and what came and went since.
+  std::uint64_t present = 0;
+  std::uint64_t waiting = 0;   ///< lines of the watch that have come and were not handled yet
+  std::uint64_t held_up = 0;   ///< times that reading stopped because too much was waiting
+  std::uint64_t cuts = 0;      ///< connections that broke
+  std::uint64_t silences = 0;  ///< connections given up because nothing came
+  std::uint64_t bytes = 0;     ///< of watches and streamed lists, as of their ends
+  std::uint32_t failures = 0;  ///< in a row, until a watch does well
+  ListCauses begun;            ///< lists begun
 };
 
 /// One thread: lists (or streams the list), watches, resumes at the last resourceVersion after a

@@ -43,11 +43,15 @@ class PageReceiver final : public ListReceiver {
 
   base::Result<> begin() override {
     receiver_.begin_list();
+    all_ = 0;
     return {};
   }
+  /// Objects of the list so far.
+  [[nodiscard]] std::uint64_t all() const { return all_; }
   base::Result<> page(std::string_view text) override {
     auto walked = base::json::walk_list(text, handler_);
     board_.count([this](ReflectorStatus& status) {
+      all_ += objects_;
       status.objects += std::exchange(objects_, 0);
       status.unreadable += std::exchange(unreadable_, 0);
       status.last_contact = clock_.steady_now();
@@ -64,7 +68,8 @@ class PageReceiver final : public ListReceiver {
   StatusBoard& board_;
   const base::Clock& clock_;
   base::json::ListHandler handler_;
-  std::uint64_t objects_ = 0;
+  std::uint64_t all_ = 0;
+  std::uint64_t objects_ = 0;  ///< of the page
   std::uint64_t unreadable_ = 0;
 };
 
@@ -163,7 +168,7 @@ ReflectorLoop::Result ReflectorLoop::list_pages(const base::Context& context) {
     result.retry_after = pager->retry_after();
     return result;
   }
-  finish_list(listed->resource_version, false);
+  finish_list(listed->resource_version, pages.all(), false);
   if (std::exchange(stream_failed_, false)) {
     sender_.streamed_lists().note_missing(query_.resource.group);
   }
@@ -187,7 +192,7 @@ ReflectorLoop::Result ReflectorLoop::judge_list(const base::Context& context,
   return {.ending = ending(), .error = error};
 }
 
-void ReflectorLoop::finish_list(std::string_view version, bool streamed) {
+void ReflectorLoop::finish_list(std::string_view version, std::uint64_t objects, bool streamed) {
   receiver_.end_list();
   version_ = version;
   last_list_ = clock_.steady_now();
@@ -197,6 +202,7 @@ void ReflectorLoop::finish_list(std::string_view version, bool streamed) {
     status.error.reset();
     status.resource_version = version_;
     status.last_contact = last_list_;
+    status.present = objects;
     ++status.lists;
     if (streamed) ++status.streamed_lists;
   });

@@ -29,6 +29,7 @@ class ReflectorLoop {
   void run(const std::stop_token& stop);
   void retry_now();
   void relist_now();
+  [[nodiscard]] const StreamLoad& load() const { return load_; }
 
  private:
   /// How a step ended and, for pauses, what the server said.
@@ -43,6 +44,7 @@ class ReflectorLoop {
     bool headed = false;
     base::SteadyTime since{};      ///< of the head
     std::uint64_t events = 0;      ///< with bookmarks, behind the list
+    std::uint64_t listed = 0;      ///< objects before the end mark
     std::shared_ptr<void> place;   ///< of a list, at the gate
     std::shared_ptr<void> handle;  ///< Interruptible, of a watch
   };
@@ -66,7 +68,7 @@ class ReflectorLoop {
   Result judge_list(const base::Context& context, const base::Error& error) const;
   Result judge_unauthorized(const base::Context& context, base::Error error);
 
-  void finish_list(std::string_view version, bool streamed);
+  void finish_list(std::string_view version, std::uint64_t objects, bool streamed);
   /// Learns from a step that ended: what streams are worth, when back-off begins anew.
   void learn(Step step, Result& result);
   void count_list(const Result* before);
@@ -89,6 +91,7 @@ class ReflectorLoop {
   const base::Logger* const log_;
   const ReflectorOptions options_;
   StatusBoard& board_;
+  StreamLoad load_;
 
   // The loop's thread only.
   Backoff backoff_;

@@ -60,7 +60,8 @@ ReflectorLoop::Result ReflectorLoop::stream(const base::Context& context, Step& 
   call.accept = accept_of(query_.metadata_only, false);
   WatchStream lines(sender_.http(), context, sender_.make_request(call, *credential),
                     {.queue_bytes = options_.queue_bytes,
-                     .silence = reading.list ? options_.mark_patience : options_.silence});
+                     .silence = reading.list ? options_.mark_patience : options_.silence,
+                     .load = &load_});
   if (!reading.list) let_interrupt(lines, reading);
   Result result = read(context, lines, reading);
   reading.handle.reset();
@@ -142,6 +143,7 @@ std::optional<ReflectorLoop::Result> ReflectorLoop::take_event(const WatchEvent&
   }
   if (reading.list) {
     // The versions of a list's objects stand in no order: only its end mark tells where it stands.
+    ++reading.listed;
     board_.count([](ReflectorStatus& status) { ++status.objects; });
     return std::nullopt;
   }
@@ -149,8 +151,10 @@ std::optional<ReflectorLoop::Result> ReflectorLoop::take_event(const WatchEvent&
   stuck_ = 0;
   // What was handed over need not come again.
   if (!event.version.empty()) version_ = event.version;
-  board_.count([this](ReflectorStatus& status) {
+  board_.count([&](ReflectorStatus& status) {
     ++status.events;
+    if (event.added) ++status.present;
+    if (event.type == WatchEvent::Type::kDeleted && status.present > 0) --status.present;
     status.resource_version = version_;
   });
   return std::nullopt;
@@ -168,7 +172,7 @@ std::optional<ReflectorLoop::Result> ReflectorLoop::take_mark(const WatchEvent& 
     reading.place.reset();
     reading.since = clock_.steady_now();
     lines.set_silence(options_.silence);
-    finish_list(event.version, true);
+    finish_list(event.version, reading.listed, true);
     board_.update([](ReflectorStatus& status) {
       status.state = ReflectorState::kWatching;
       ++status.watches;

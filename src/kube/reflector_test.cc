@@ -55,6 +55,17 @@ TEST_F(ReflectorTest, AStreamedListGoesOnAsItsWatch) {
               AllOf(HasSubstr("allowWatchBookmarks=true"), Not(HasSubstr("&resourceVersion="))));
 }
 
+TEST_F(ReflectorTest, WhatComesAndGoesIsCounted) {
+  server_.then("STREAM",
+               server_.held({added("a", "1"), end_mark("10"), added("b", "11"), modified("b", "12"),
+                             added("c", "13"), deleted("a", "14"), bookmark("15")}));
+  start();
+  ASSERT_TRUE(seen_.wait([&] { return status().bookmarks == 1; }));
+  EXPECT_EQ(status().present, 2U) << "b and c";
+  EXPECT_EQ(status().waiting, 0U);
+  EXPECT_EQ(status().held_up, 0U);
+}
+
 // field-streaming-list-without-end-mark: variant C
 TEST_F(ReflectorTest, AServerThatRefusesStreamedListsIsAskedForPages) {
   for (const int code : {400, 422}) {
@@ -67,6 +78,7 @@ TEST_F(ReflectorTest, AServerThatRefusesStreamedListsIsAskedForPages) {
     EXPECT_FALSE(status().error);
     EXPECT_EQ(elapsed(), 0s) << "at once";
     EXPECT_EQ(status().streamed_lists, 0U);
+    EXPECT_EQ(status().present, 2U);
     reflector_.reset();
     client_.reset();
     seen_.on_object = nullptr;

@@ -39,7 +39,7 @@ base::Result<WatchEvent> read_watch_event(base::json::Document& document, std::s
   if (!type) return unreadable("its type is not known");
   const auto object = root.find("object");
   if (!object || !object->is_object()) return unreadable("it has no object");
-  WatchEvent event{.type = *type, .object = *object};
+  WatchEvent event{.type = *type, .added = root.text("type") == "ADDED", .object = *object};
   if (event.type == WatchEvent::Type::kError) {
     if (const auto code = object->find("code"); code && code->is_number()) {
       event.code = code->number().i;

@@ -19,6 +19,7 @@ struct WatchEvent {
     kError,    ///< `object` is a Status
   };
   Type type = Type::kPut;
+  bool added = false;  ///< kPut: ADDED
   base::json::View object;
   std::string_view version = {};  ///< resourceVersion of the object, "" without
   bool end_of_list = false;       ///< kMark: everything that a streamed list has was sent

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace kollect::kube {
 
@@ -32,9 +33,22 @@ bool WatchStream::Shared::on_data(const http::Response& answer_head, std::string
     return true;
   }
   arrived.append(data);
-  if (queued += data.size(); queued >= queue_bytes) flow->pause();
+  if (load != nullptr) {
+    const auto lines = static_cast<std::uint64_t>(std::ranges::count(data, '\n'));
+    arrived_lines += lines;
+    load->waiting += lines;
+  }
+  if (queued += data.size(); queued >= queue_bytes) {
+    if (!held_up.exchange(true) && load != nullptr) ++load->held_up;
+    flow->pause();
+  }
   changed.notify_all();
   return true;
+}
+
+void WatchStream::Shared::resume() {
+  held_up = false;
+  flow->resume();
 }
 
 void WatchStream::Shared::on_done(base::Result<http::Response> result) {
@@ -48,6 +62,7 @@ WatchStream::WatchStream(http::Client& http, const base::Context& context, http:
                          Limits limits)
     : limits_(limits), shared_(std::make_shared<Shared>(context.clock())) {
   shared_->queue_bytes = limits.queue_bytes;
+  shared_->load = limits.load;
   shared_->last_byte = context.clock().steady_now().time_since_epoch().count();
   request.flow = shared_->flow;
   request.stall_timeout = limits.silence;
@@ -65,6 +80,9 @@ WatchStream::~WatchStream() {
   stop_.request_stop();
   std::unique_lock lock(shared_->mutex);
   shared_->changed.wait(lock, [this] { return shared_->answer.has_value(); });
+  lines_taken(lines_);
+  lines_ = std::exchange(shared_->arrived_lines, 0);
+  lines_taken(lines_);
 }
 
 base::SteadyTime WatchStream::last_byte() const {
@@ -76,7 +94,22 @@ void WatchStream::settle() {
   held_ = buffer_.left();
   const std::size_t queued = shared_->queued -= handled;
   // Not before there is good room: to hold up and let go for every line would be slow.
-  if (queued <= limits_.queue_bytes / 2) shared_->flow->resume();
+  if (queued <= limits_.queue_bytes / 2) shared_->resume();
+}
+
+void WatchStream::lines_taken(std::uint64_t count) {
+  if (limits_.load == nullptr) return;
+  count = std::min(count, lines_);
+  lines_ -= count;
+  limits_.load->waiting -= count;
+}
+
+void WatchStream::take_arrived() {
+  lines_taken(lines_);  // blank ones, which are given to nobody
+  lines_ = std::exchange(shared_->arrived_lines, 0);
+  buffer_.add(shared_->arrived);
+  held_ = buffer_.left();
+  give_memory_back(shared_->arrived);
 }
 
 void WatchStream::wait_for_more(std::unique_lock<std::mutex>& lock) {
@@ -86,7 +119,7 @@ void WatchStream::wait_for_more(std::unique_lock<std::mutex>& lock) {
   if (ready()) return;
   buffer_.shrink();
   // A line longer than the queue must get its end.
-  shared_->flow->resume();
+  shared_->resume();
   shared_->changed.wait(lock, ready);
 }
 
@@ -115,16 +148,17 @@ WatchStream::Item WatchStream::next() {
     const auto line = buffer_.next();
     // The same whether or not its end has come already.
     if ((line ? line->size() : buffer_.left()) > limits_.line_bytes) return end_too_long();
-    if (line) return {.what = What::kLine, .line = *line};
+    if (line) {
+      lines_taken(1);
+      return {.what = What::kLine, .line = *line};
+    }
     settle();
     std::unique_lock lock(shared_->mutex);
     wait_for_more(lock);
     if (shared_->head && !std::exchange(head_given_, true))
       return {.what = What::kHead, .line = {}};
     if (shared_->arrived.empty()) return take_rest();
-    buffer_.add(shared_->arrived);
-    held_ = buffer_.left();
-    give_memory_back(shared_->arrived);
+    take_arrived();
   }
 }
 

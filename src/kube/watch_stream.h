@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,12 @@
 
 namespace kollect::kube {
 
+/// What streams have read ahead, for those who look. Thread-safe.
+struct StreamLoad {
+  std::atomic<std::uint64_t> waiting = 0;  ///< lines that have come and were not taken
+  std::atomic<std::uint64_t> held_up = 0;  ///< times that the bound stopped the reading
+};
+
 /// One request whose answer is lines. The I/O thread fills a bounded buffer; while what is there
 /// but not yet taken exceeds the bound, the socket is not read. Lines are taken by one thread. The
 /// destructor ends the request and waits until nothing of it is under way.
@@ -26,6 +33,7 @@ class WatchStream {
     std::size_t queue_bytes = 4U << 20U;
     std::size_t line_bytes = 64U << 20U;  ///< a longer line ends the stream
     base::Duration silence{};             ///< no byte for so long ends the stream
+    StreamLoad* load = nullptr;           ///< counts there; not owned, outlives the stream
   };
   WatchStream(http::Client& http, const base::Context& context, http::Request request,
               Limits limits);
@@ -64,14 +72,18 @@ class WatchStream {
     void on_head(const http::Response& head);
     bool on_data(const http::Response& head, std::string_view data);
     void on_done(base::Result<http::Response> result);
+    void resume();
 
     const base::Clock& clock;
     std::shared_ptr<http::Flow> flow = std::make_shared<http::Flow>();
     std::size_t queue_bytes = 0;
+    StreamLoad* load = nullptr;
     std::mutex mutex;
     std::condition_variable changed;
     bool head = false;
     std::string arrived;
+    std::uint64_t arrived_lines = 0;
+    std::atomic<bool> held_up = false;
     std::string error_body;
     std::optional<base::Result<http::Response>> answer;
     std::atomic<std::size_t> queued = 0;  ///< bytes that have come and were not handled
@@ -82,13 +94,17 @@ class WatchStream {
   Item take_rest();
   Item end_too_long();
   void settle();
+  void take_arrived();
+  /// Lines of the buffer that are waiting no longer.
+  void lines_taken(std::uint64_t count);
   void wait_for_more(std::unique_lock<std::mutex>& lock);
 
   const Limits limits_;
   std::stop_source stop_;
   std::shared_ptr<Shared> shared_;
   LineBuffer buffer_;
-  std::size_t held_ = 0;  ///< bytes that were in the buffer when settle() last looked
+  std::uint64_t lines_ = 0;  ///< in the buffer
+  std::size_t held_ = 0;     ///< bytes that were in the buffer when settle() last looked
   bool head_given_ = false;
 };
 

@@ -195,6 +195,8 @@ TEST_F(WatchStreamTest, ASlowReaderHoldsUpTheServerAndNothingElse) {
     if (tls) options.certificate = authority.issue("server", {"IP:127.0.0.1"});
     HttpServer server([&](const Received&) { return flood.reply(); }, options);
     limits_.queue_bytes = 256U << 10U;
+    StreamLoad load;
+    limits_.load = &load;
     http::Request request;
     request.url = server.url();
     auto trust = std::make_shared<http::TlsOptions>();
@@ -215,7 +217,11 @@ TEST_F(WatchStreamTest, ASlowReaderHoldsUpTheServerAndNothingElse) {
     ASSERT_TRUE(http_.fetch(context_, get));
     EXPECT_LE(stream.bytes(), limits_.queue_bytes + (64U << 10U)) << "tls " << tls;
     EXPECT_LT(flood.sent, flood.lines / 50);
+    EXPECT_GT(load.waiting, 0U);
     expect_all(stream, flood, 1);
+    EXPECT_EQ(load.waiting, 0U);
+    EXPECT_GE(load.held_up, 1U);
+    limits_.load = nullptr;
   }
 }
 

@@ -9,8 +9,6 @@
 namespace kollect::manager {
 namespace {
 
-constexpr std::size_t kManyRows = 1800;
-
 std::string messages_of(const std::vector<const SinkFact*>& sinks) {
   std::vector<std::string> parts;
   for (const SinkFact* sink : sinks) {

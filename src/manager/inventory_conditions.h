@@ -12,6 +12,9 @@
 
 namespace kollect::manager {
 
+/// From here on an inventory has ExportShardWarning.
+inline constexpr std::size_t kManyRows = 1800;
+
 /// How one sink reference stands.
 struct SinkFact {
   std::string name = {};                     ///< "database/pg"

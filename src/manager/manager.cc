@@ -21,9 +21,7 @@
 #include "manager/sink_registry.h"
 #include "manager/target_board.h"
 #include "manager/target_controller.h"
-#include "manager/telemetry/domain_series.h"
-#include "manager/telemetry/engine_page.h"
-#include "manager/telemetry/shown_targets.h"
+#include "manager/telemetry/observer.h"
 #include "manager/telemetry/telemetry.h"
 #include "manager/work_queue.h"
 #include "manager/workers.h"
@@ -49,6 +47,9 @@ collector::CollectorOptions collector_options(const ManagerOptions& options) {
   made.watch_namespaces = options.watch_namespaces;
   made.reflector.watch_list = options.watch_list;
   made.reflector.silence = options.watch_silence;
+  made.reflector.queue_bytes = options.watch_queue_bytes;
+  made.resync = options.resync;
+  made.workers = options.collect_workers;
   return made;
 }
 
@@ -86,10 +87,6 @@ struct Manager::Impl {
   template <class T>
   void watch_in(const std::string& kind, ObjectCache<T>& cache, const std::string& ns);
   [[nodiscard]] bool synced() const;
-  [[nodiscard]] Workers::Seen seen_by(const std::string& controller);
-  void fill_page(metrics::Page& page);
-  void count_debounced(const char* controller, const sinks::InventoryId& inventory);
-  void count_profile_of(const Key& cluster_target);
 
   kube::Client& client;
   const base::Clock& clock;
@@ -210,6 +207,23 @@ struct Manager::Impl {
       clock,
       {.max_export_bytes = options.max_export_bytes}};
 
+  Observer observer{
+      {.profiles = profiles,
+       .targets = targets,
+       .cluster_targets = cluster_targets,
+       .inventories = inventories,
+       .cluster_inventories = cluster_inventories,
+       .sinks = {.snapshot = snapshot_sinks, .database = database_sinks, .event = event_sinks},
+       .store = store,
+       .collector = collector,
+       .exporter = exporter,
+       .client = client,
+       .tenures = tenures,
+       .watch_namespaces = options.watch_namespaces},
+      registry,
+      telemetry,
+      clock,
+      options.metrics_interval};
   AdmissionLookup lookup{{.profiles = profiles, .scopes = scopes, .cluster_scopes = cluster_scopes},
                          client,
                          clock,
@@ -224,11 +238,8 @@ struct Manager::Impl {
                           clock,
                           *redactor,
                           log,
-                          queue_options(options.reconcile_rate_limit)};
-
-  std::mutex page_mutex;
-  TargetErrors target_errors{registry};
-  DomainSeries domain{store, clock, options.metrics_interval};
+                          queue_options(options.reconcile_rate_limit),
+                          [this](const std::string& kind) { return observer.seen_by(kind); }};
 
   kube::ListGate gate{kListsAtOnce};
   std::vector<std::unique_ptr<kube::Reflector>> reflectors;
@@ -277,14 +288,18 @@ void Manager::Impl::wire() {
     wake_cluster_inventories();
   });
   collector.on_kinds_changed([this] { wake_all_targets(); });
-  target_controller.on_phase([this](const Key& key) { wake_namespace_inventories(key.ns, {}); });
-  registry.before_text([this] {
-    std::map<inventory::Owner, collector::Signals> signals;
-    for (const auto& target : collector.targets()) signals[target] = collector.signals(target);
-    const std::scoped_lock lock(page_mutex);
-    target_errors.look(signals);
+  target_controller.on_phase([this](const Key& key) {
+    observer.waking_inventories("store");
+    wake_namespace_inventories(key.ns, {});
   });
-  registry.on_page([this](metrics::Page& page) { fill_page(page); });
+  observer.add_queue("KollectTarget", target_queue);
+  observer.add_queue("KollectClusterTarget", cluster_target_queue);
+  observer.add_queue("KollectInventory", inventory_queue);
+  observer.add_queue("KollectClusterInventory", cluster_inventory_queue);
+  checks.for_queues([this](const std::string& controller, const WorkQueue& queue) {
+    observer.add_queue(controller, queue);
+  });
+  observer.start();
   exporter.on_outcome([this](const sinks::InventoryId& id) {
     const Key key{.ns = id.ns, .name = id.name};
     if (inventories.get(key)) {
@@ -348,6 +363,7 @@ void Manager::Impl::sink_changed(const char* family, const CacheEvent<T>& event)
   // Status counts here: a probe that fails or succeeds decides whether a sink can be used.
   const Key key = event.key();
   if (event.matters()) checks.sink_changed(family, key);
+  observer.waking_inventories("sink");
   const auto names = [&](const auto& spec, const std::string& own) {
     const auto& refs = std::string_view(family) == "snapshot"   ? spec.snapshot_sink_refs
                        : std::string_view(family) == "database" ? spec.database_sink_refs
@@ -393,58 +409,6 @@ bool Manager::Impl::synced() const {
          connection_tests.synced() &&
          (options.tenant_mode ||
           (cluster_targets.synced() && cluster_scopes.synced() && cluster_inventories.synced()));
-}
-
-Workers::Seen Manager::Impl::seen_by(const std::string& controller) {
-  return [this, controller](base::Duration took, const base::Error* error) {
-    telemetry.reconciled(controller, took, error);
-  };
-}
-
-void Manager::Impl::count_debounced(const char* controller, const sinks::InventoryId& inventory) {
-  const auto status = exporter.status(inventory);
-  if (!status) return;
-  telemetry.debounced(controller, static_cast<std::size_t>(std::ranges::count(
-                                      status->bindings, exporter::BindingStatus::State::kDebounced,
-                                      &exporter::BindingStatus::state)));
-}
-
-void Manager::Impl::count_profile_of(const Key& cluster_target) {
-  const auto target = cluster_targets.get(cluster_target);
-  if (!target) return;
-  const auto& ref = target->object.spec.profile_ref;
-  const auto& watched = options.watch_namespaces;
-  std::optional<base::Error> error;
-  if (!watched.empty() && std::ranges::find(watched, ref.ns) == watched.end()) {
-    error = base::denied("the operator does not read that namespace");
-  } else if (!profiles.get({.ns = ref.ns, .name = ref.name})) {
-    error = base::not_found("no such profile");
-  }
-  telemetry.static_ref("KollectClusterTarget", "profile", error ? &*error : nullptr);
-}
-
-void Manager::Impl::fill_page(metrics::Page& page) {
-  show_queue(page, "KollectTarget", target_queue);
-  show_queue(page, "KollectClusterTarget", cluster_target_queue);
-  show_queue(page, "KollectInventory", inventory_queue);
-  show_queue(page, "KollectClusterInventory", cluster_inventory_queue);
-  show_collector(page, collector.stats());
-  show_store(page, store.stats());
-  show_requests(page, client.config().server, client.request_counts());
-  std::size_t rows = 0;
-  for (const auto& inventory : inventories.all()) {
-    const Key key = inventory->key();
-    const auto status = exporter.status({.ns = key.ns, .name = key.name});
-    if (status) rows += show_inventory(page, "KollectInventory", key.ns, key.name, *status);
-  }
-  for (const auto& inventory : cluster_inventories.all()) {
-    const std::string name = inventory->key().name;
-    const auto status = exporter.status({.ns = ClusterInventoryController::kPlace, .name = name});
-    if (status) rows += show_inventory(page, "KollectClusterInventory", "", name, *status);
-  }
-  page.gauge("kollect_inventory_items_total", "Rows of all inventories.", {},
-             static_cast<double>(rows));
-  domain.show(page, shown_targets(profiles, targets, cluster_targets, tenures));
 }
 
 Manager::Manager(kube::Client& client, const base::Clock& clock, const base::Logger* log,
@@ -504,15 +468,14 @@ void Manager::start() {
                                        [this](const base::Context& context, const Key& key) {
                                          return impl_->target_controller.reconcile(context, key);
                                        }),
-                                impl.clock, impl.log, impl.seen_by("KollectTarget")));
+                                impl.clock, impl.log, impl.observer.seen_by("KollectTarget")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclustertarget", impl.cluster_target_queue, impl.options.cluster_target_workers,
       within(impl.tenures,
              [this](const base::Context& context, const Key& key) {
-               impl_->count_profile_of(key);
                return impl_->cluster_target_controller.reconcile(context, key);
              }),
-      impl.clock, impl.log, impl.seen_by("KollectClusterTarget")));
+      impl.clock, impl.log, impl.observer.seen_by("KollectClusterTarget")));
 }
 
 void Manager::lead() {
@@ -527,22 +490,17 @@ void Manager::lead() {
       "kollectinventory", impl.inventory_queue, impl.options.inventory_workers,
       within(impl.tenures,
              [this](const base::Context& context, const Key& key) {
-               auto next = impl_->inventory_controller.reconcile(context, key);
-               impl_->count_debounced("KollectInventory", {.ns = key.ns, .name = key.name});
-               return next;
+               return impl_->inventory_controller.reconcile(context, key);
              }),
-      impl.clock, impl.log, impl.seen_by("KollectInventory")));
+      impl.clock, impl.log, impl.observer.seen_by("KollectInventory")));
   impl.workers.push_back(std::make_unique<Workers>(
       "kollectclusterinventory", impl.cluster_inventory_queue,
       impl.options.cluster_inventory_workers,
       within(impl.tenures,
              [this](const base::Context& context, const Key& key) {
-               auto next = impl_->cluster_inventory_controller.reconcile(context, key);
-               impl_->count_debounced("KollectClusterInventory",
-                                      {.ns = ClusterInventoryController::kPlace, .name = key.name});
-               return next;
+               return impl_->cluster_inventory_controller.reconcile(context, key);
              }),
-      impl.clock, impl.log, impl.seen_by("KollectClusterInventory")));
+      impl.clock, impl.log, impl.observer.seen_by("KollectClusterInventory")));
 }
 
 void Manager::stop() {

@@ -37,6 +37,10 @@ struct ManagerOptions {
   bool watch_list = true;  ///< collected kinds are listed by streams where the server offers it
   /// A watch on which nothing came for so long, not even a bookmark, is opened anew.
   base::Duration watch_silence = std::chrono::seconds(75);
+  /// Everything that is collected is listed anew after so long, as a backstop.
+  base::Duration resync = std::chrono::hours(12);
+  std::size_t collect_workers = 4;            ///< CollectorOptions::workers
+  std::size_t watch_queue_bytes = 4U << 20U;  ///< of each watch
   std::size_t target_workers = 5;
   std::size_t inventory_workers = 3;
   std::size_t cluster_target_workers = 2;

@@ -108,7 +108,8 @@ ShardHooks hooks_of(Manager& manager) {
 /// What is not the manager's: the process, and whether it leads or has a part.
 void add_own_metrics(metrics::Registry& registry, const cli::Invocation& invocation,
                      const OperatorFlags& flags, const Elector* elector, const Shards* shards) {
-  metrics::add_process_metrics(registry, cli::version(), *invocation.clock);
+  metrics::add_process_metrics(registry, {.version = cli::version(), .commit = cli::commit()},
+                               *invocation.clock);
   if (shards != nullptr) {
     registry.on_page([shards](metrics::Page& page) {
       const ShardStatus status = shards->status();
@@ -184,8 +185,12 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
     }
     metrics = std::move(*served);
     log.info("metrics are served", {{"port", std::to_string(metrics->port())}});
+    if (!flags.metrics.secure) log.warn("everybody may read the metrics: --metrics-secure is off");
   }
-  log.info("operator starts", {{"server", cluster.server}});
+  log.info("operator starts", {{"server", cluster.server},
+                               {"version", cli::version()},
+                               {"commit", cli::commit()},
+                               {"flags", flags.given}});
   manager.start();
   if (elector) {
     elector->start([&] { manager.lead(); }, [&](const std::string& why) { end.lost(why); },

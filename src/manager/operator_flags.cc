@@ -14,6 +14,13 @@ namespace {
 /// Each part has a lease that is renewed all the time.
 constexpr std::int64_t kMostShards = 64;
 
+/// Flags of the operators that this one takes the place of.
+struct ZapTexts {
+  bool development = false;
+  std::string encoder;
+  std::string level;
+};
+
 /// Texts as given; checked and converted afterwards.
 struct Texts {
   std::string watch_namespaces;
@@ -31,6 +38,10 @@ struct Texts {
   std::string renew_deadline = "40s";
   std::string retry = "5s";
   std::string metrics_interval = "30s";
+  std::string resync = "12h";
+  std::int64_t dispatch_workers = 4;
+  std::int64_t dispatch_queue = 512;
+  ZapTexts zap;
   std::string log_level = "info";
   std::string log_format = "json";
   std::int64_t max_export_bytes = 1572864;
@@ -45,6 +56,9 @@ struct Texts {
   bool allow_local = false;
 };
 
+/// An event of a usual object.
+constexpr std::size_t kEventBytes = 8U << 10U;
+
 /// A boolean flag that also takes =true and =false.
 void add_switch(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
   app.add_flag(name + "{true}", value, help)->default_str(value ? "true" : "false");
@@ -57,6 +71,13 @@ std::vector<std::string> words_of(const std::string& list) {
     if (!word.empty() && std::ranges::find(words, word) == words.end()) words.push_back(word);
   }
   return words;
+}
+
+void declare_zap(CLI::App& app, ZapTexts& zap) {
+  add_switch(app, "--zap-devel", zap.development, "As --log-format text --log-level debug");
+  cli::add_flag_value(app, "--zap-encoder", zap.encoder, "json, console: as --log-format");
+  cli::add_flag_value(app, "--zap-log-level", zap.level,
+                      "debug, info, error, panic, or a number from 1 on, which is debug");
 }
 
 void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
@@ -151,8 +172,15 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   number("--shards", texts.shards,
          "Replicas share the namespaces in so many parts, each written by the one that holds its "
          "lease; in place of --leader-elect, with its other flags; 0: not");
+  number("--collect-dispatch-workers", texts.dispatch_workers,
+         "Threads for lists beside the watches, reviews and discovery; 0 or less: the default");
+  number("--collect-dispatch-queue-size", texts.dispatch_queue,
+         "Events of a watch that may wait, each counted as 8 KiB; 0 or less: the default");
+  text("--informer-resync-period", texts.resync,
+       "Everything is listed anew after so long, as a backstop; 0: the default");
   text("--log-level", texts.log_level, "debug, info, warn, error");
   text("--log-format", texts.log_format, "text, json");
+  declare_zap(app, texts.zap);
 }
 
 base::Result<std::size_t> at_least_one(const char* flag, std::int64_t value) {
@@ -167,6 +195,32 @@ base::Result<base::Duration> duration(const char* flag, const std::string& text)
     return base::configuration(fmt::format("{} must not be negative", flag));
   }
   return parsed;
+}
+
+/// The newer spelling is the default, the older one counts where it is given.
+base::Result<> read_logging(const Texts& texts, OperatorFlags& flags) {
+  if (texts.log_format != "text" && texts.log_format != "json") {
+    return base::configuration("--log-format takes text or json");
+  }
+  const ZapTexts& zap = texts.zap;
+  if (!zap.encoder.empty() && zap.encoder != "json" && zap.encoder != "console") {
+    return base::configuration("--zap-encoder takes json or console");
+  }
+  bool json = texts.log_format == "json" && !zap.development;
+  if (!zap.encoder.empty()) json = zap.encoder == "json";
+  flags.log_format = json ? base::LogFormat::kJson : base::LogFormat::kText;
+  std::string level = zap.development ? "debug" : texts.log_level;
+  if (!zap.level.empty()) {
+    const bool number = std::ranges::all_of(zap.level, [](char c) { return c >= '0' && c <= '9'; });
+    const bool known = number || zap.level == "debug" || zap.level == "info" ||
+                       zap.level == "error" || zap.level == "panic";
+    if (!known || zap.level.front() == '0') {
+      return base::configuration("--zap-log-level takes debug, info, error, panic or a number");
+    }
+    level = number ? "debug" : zap.level == "panic" ? "error" : zap.level;
+  }
+  KL_ASSIGN(flags.log_level, base::parse_log_level(level));
+  return {};
 }
 
 base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
@@ -217,11 +271,15 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
         "each its part");
   }
   KL_TRY(check(flags.webhooks));
-  KL_ASSIGN(flags.log_level, base::parse_log_level(texts.log_level));
-  if (texts.log_format != "text" && texts.log_format != "json") {
-    return base::configuration("--log-format takes text or json");
+  KL_ASSIGN(const base::Duration relist, duration("--informer-resync-period", texts.resync));
+  if (relist > base::Duration::zero()) m.resync = relist;
+  if (texts.dispatch_workers > 0) {
+    m.collect_workers = static_cast<std::size_t>(texts.dispatch_workers);
   }
-  flags.log_format = texts.log_format == "json" ? base::LogFormat::kJson : base::LogFormat::kText;
+  if (texts.dispatch_queue > 0) {
+    m.watch_queue_bytes = static_cast<std::size_t>(texts.dispatch_queue) * kEventBytes;
+  }
+  KL_TRY(read_logging(texts, flags));
   m.sinks.guard_addresses = !texts.allow_loopback;
   m.sinks.allow_private = texts.allow_private;
   m.sinks.allow_local = texts.allow_local;
@@ -254,6 +312,7 @@ std::optional<int> read_operator_flags(const cli::Invocation& invocation,
     }
   }
   all.insert(all.end(), args.begin(), args.end());
+  flags.given = base::join(all, " ");
   if (const auto code = cli::parse_flags(app, invocation, all)) return code;
   if (const auto done = convert(texts, flags); !done) {
     fmt::print(invocation.err, "{} operator: {}; see {} operator --help\n", invocation.program,

@@ -30,6 +30,7 @@ struct OperatorFlags {
   WebhookOptions webhooks;
   bool pprof = false;
   std::string pprof_address = ":6060";
+  std::string given;  ///< all flags that were given, for the log: none of them holds a secret
 };
 
 /// Reads the flags behind the command's name, then the environment. An exit code when the command

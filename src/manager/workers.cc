@@ -3,6 +3,8 @@
 #include <chrono>
 #include <exception>
 
+#include "base/error_class.h"
+
 namespace kollect::manager {
 
 namespace {
@@ -44,7 +46,7 @@ base::Result<std::optional<base::Duration>> Workers::timed_look(const base::Cont
                                                                 const Key& key) {
   const base::SteadyTime began = clock_.steady_now();
   const auto tell = [&](const base::Error* error) {
-    if (seen_) seen_(clock_.steady_now() - began, error);
+    if (seen_) seen_(key, clock_.steady_now() - began, error);
   };
   try {
     auto result = look_(context, key);
@@ -76,8 +78,11 @@ void Workers::look_at(const base::Context& context, const Key& key) {
       log_->debug("somebody else was first", {{"controller", name_}, {"object", key.text()}});
       return;
     }
-    log_->warn("pass failed",
-               {{"controller", name_}, {"object", key.text()}, {"error", error.message}});
+    log_->warn("pass failed", {{"controller", name_},
+                               {"object", key.text()},
+                               {"error_class", std::string(base::error_class(error))},
+                               {"reason", error.reason},
+                               {"error", error.message}});
   } catch (const std::exception& problem) {
     queue_.add_failed(key);
     if (log_ != nullptr) {

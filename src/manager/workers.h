@@ -22,7 +22,7 @@ class Workers {
   using Look =
       std::function<base::Result<std::optional<base::Duration>>(const base::Context&, const Key&)>;
   /// What a look came to (null: well), and how long it took; on a worker, quick.
-  using Seen = std::function<void(base::Duration took, const base::Error* error)>;
+  using Seen = std::function<void(const Key& key, base::Duration took, const base::Error* error)>;
   Workers(std::string name, WorkQueue& queue, std::size_t threads, Look look,
           const base::Clock& clock, const base::Logger* log, Seen seen = nullptr);
   ~Workers();

@@ -93,6 +93,13 @@ void Writer::event(const base::Context& context, const Subject& subject, const s
     if (told == reason) return;
     told = reason;
   }
+  if (warning && log_ != nullptr) {
+    log_->warn("an object has a problem", {{"kind", subject.kind},
+                                           {"namespace", subject.key.ns},
+                                           {"name", subject.key.name},
+                                           {"reason", reason},
+                                           {"error", message}});
+  }
   const auto fence = fences_.of(subject.key.ns);
   const Fence::Work work(*fence, context);
   const auto written =

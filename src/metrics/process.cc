@@ -40,9 +40,10 @@ std::pair<double, double> memory() {
 
 }  // namespace
 
-void add_process_metrics(Registry& registry, const std::string& version, const base::Clock& clock) {
+void add_process_metrics(Registry& registry, const Build& build, const base::Clock& clock) {
   registry
-      .gauge("kollect_build_info", "Always 1; the label tells the version.", {{"version", version}})
+      .gauge("kollect_build_info", "Always 1; the labels tell what runs.",
+             {{"version", build.version}, {"commit", build.commit}})
       .set(1);
   registry
       .gauge("process_start_time_seconds", "When the process was started, in seconds since 1970.")

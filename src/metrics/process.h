@@ -8,10 +8,16 @@
 
 namespace kollect::metrics {
 
+/// What kollect_build_info tells.
+struct Build {
+  std::string version;
+  std::string commit;
+};
+
 /// process_cpu_seconds_total, process_resident_memory_bytes, process_virtual_memory_bytes,
 /// process_open_fds, process_max_fds, process_start_time_seconds and
-/// kollect_build_info{version}; looked up for each page (proc(5)). `registry` must outlive the
-/// pages, `clock` is used now only.
-void add_process_metrics(Registry& registry, const std::string& version, const base::Clock& clock);
+/// kollect_build_info{version,commit}; looked up for each page (proc(5)). `registry` must outlive
+/// the pages, `clock` is used now only.
+void add_process_metrics(Registry& registry, const Build& build, const base::Clock& clock);
 
 }  // namespace kollect::metrics

@@ -117,9 +117,10 @@ TEST(Registry, ManyThreadsLoseNothing) {
 
 TEST(Process, TellsOfItself) {
   Registry registry;
-  add_process_metrics(registry, "1.2.3", base::ManualClock(base::WallTime(std::chrono::hours(1))));
+  add_process_metrics(registry, {.version = "1.2.3", .commit = "abc"},
+                      base::ManualClock(base::WallTime(std::chrono::hours(1))));
   const std::string page = registry.text();
-  EXPECT_THAT(page, HasSubstr("\nkollect_build_info{version=\"1.2.3\"} 1\n"));
+  EXPECT_THAT(page, HasSubstr("\nkollect_build_info{commit=\"abc\",version=\"1.2.3\"} 1\n"));
   EXPECT_THAT(page, HasSubstr("\nprocess_start_time_seconds 3600\n"));
   EXPECT_THAT(page, ContainsRegex("\nprocess_resident_memory_bytes [1-9]"));
   EXPECT_THAT(page, ContainsRegex("\nprocess_open_fds [1-9]"));

@@ -298,8 +298,16 @@ class Metrics(harness.Case):
         op.until("its last success", lambda: self.value("kollect_export_last_success_timestamp_seconds", kind="KollectInventory", namespace="tell", name="all"))
         self.assertGreaterEqual(self.value("kollect_reconcile_total", controller="KollectTarget", result="success"), 1)
         self.assertGreater(self.value("process_resident_memory_bytes"), 1000000)
+        op.apply("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c, namespace: tell}\ndata: {v: '0'}\n")
+        op.until("what came after the list", lambda: self.value("kollect_informer_objects", group="", version="v1", resource="configmaps") == 3)
+        self.assertEqual(self.value("kollect_build_info", version="dev", commit="unknown"), 1)
+        self.assertEqual(self.value("kollect_sink_breaker_state", sink_type="postgres", namespace="tell", name="pg"), 0)
+        self.assertEqual(self.value("kollect_export_interval_seconds", kind="KollectInventory", namespace="tell", name="all"), 30)
+        self.assertGreaterEqual(self.value("kollect_namespace_fingerprint_cache_total", controller="KollectInventory", result="miss"), 1)
+        self.assertEqual(self.value("kollect_sink_connection_test_total", type="postgres", result="success"), 1)
         # A second sink cannot be logged in to.
         op.until("failed exports", lambda: sum(self.value("kollect_sink_errors_total", reason=r) for r in ("transient", "terminal", "forbidden")) > 0)
+        op.until("a failed pass", lambda: self.value("kollect_reconcile_total", controller="KollectInventory", result="failure") > 0)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,28 @@
 {{- with .Values.export.maxBytes }}
 - --max-export-bytes={{ int64 . }}
 {{- end }}
+{{- $dispatch := $controller -}}
+{{- if eq .Values.resourcesProfile "large" }}{{ $dispatch = .Values.largeCluster.controller }}{{ end }}
+- --collect-dispatch-workers={{ $dispatch.collectDispatchWorkers }}
+- --collect-dispatch-queue-size={{ int64 $dispatch.collectDispatchQueueSize }}
+{{- with $controller.informerResyncPeriod }}
+- --informer-resync-period={{ . }}
+{{- end }}
 {{- with $controller.reconcileRateLimit }}
 - --reconcile-rate-limit={{ . }}
 {{- end }}
 {{- with $controller.targetCountResync }}
 - --target-count-resync={{ . }}
+{{- end }}
+{{- with .Values.metrics }}
+{{- if .enabled }}
+- {{ printf "--metrics-bind-address=%s" .bindAddress | quote }}
+- --metrics-secure={{ .secure }}
+{{- if and .secure .certSecret }}
+- --metrics-cert-path=/certificates/metrics
+{{- end }}
+- --collect-metrics-sample-interval={{ $controller.collectMetricsSampleInterval }}
+{{- end }}
 {{- end }}
 {{- with .Values.leaderElection }}
 {{- if .enabled }}

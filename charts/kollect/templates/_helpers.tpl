@@ -27,6 +27,11 @@ control-plane: controller-manager
 {{- else -}}{{- default "default" .Values.serviceAccount.name -}}{{- end -}}
 {{- end -}}
 
+{{/* Port of the metrics; empty: none are served. */}}
+{{- define "kollect.metricsPort" -}}
+{{- if .Values.metrics.enabled -}}{{ regexFind "[0-9]+$" .Values.metrics.bindAddress }}{{- end -}}
+{{- end -}}
+
 {{/* Name of the lease: releases beside each other have their own. */}}
 {{- define "kollect.lease" -}}
 {{- $base := include "kollect.base" . -}}

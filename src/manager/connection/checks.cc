@@ -2,12 +2,18 @@
 
 #include <vector>
 
+#include "base/strings.h"
 #include "manager/connection/sink_controller.h"
 #include "manager/connection/test_controller.h"
 #include "manager/workers.h"
 
 namespace kollect::manager {
 namespace {
+
+constexpr const char* kSnapshot = "KollectSnapshotSink";
+constexpr const char* kDatabase = "KollectDatabaseSink";
+constexpr const char* kEvent = "KollectEventSink";
+constexpr const char* kTest = "KollectConnectionTest";
 
 /// A controller with its queue.
 template <class T>
@@ -21,20 +27,20 @@ struct Family {
 struct ConnectionChecks::Impl {
   Impl(Caches the_caches, SinkRegistry& registry, Writer& writer, Tenures& the_tenures,
        const base::Clock& the_clock, const base::Redactor& redactor, const base::Logger* the_log,
-       WorkQueue::Options options)
+       WorkQueue::Options options, SeenOf the_seen)
       : caches(the_caches),
         tenures(the_tenures),
         clock(the_clock),
         log(the_log),
-        snapshot{.queue{clock, options},
-                 .controller{"KollectSnapshotSink", "snapshot", caches.snapshot, registry, writer,
-                             clock, redactor}},
-        database{.queue{clock, options},
-                 .controller{"KollectDatabaseSink", "database", caches.database, registry, writer,
-                             clock, redactor}},
+        seen(std::move(the_seen)),
+        snapshot{
+            .queue{clock, options},
+            .controller{kSnapshot, "snapshot", caches.snapshot, registry, writer, clock, redactor}},
+        database{
+            .queue{clock, options},
+            .controller{kDatabase, "database", caches.database, registry, writer, clock, redactor}},
         event{.queue{clock, options},
-              .controller{"KollectEventSink", "event", caches.event, registry, writer, clock,
-                          redactor}},
+              .controller{kEvent, "event", caches.event, registry, writer, clock, redactor}},
         test_queue{clock, options},
         tests{caches.tests,
               {.snapshot = caches.snapshot, .database = caches.database, .event = caches.event},
@@ -50,20 +56,21 @@ struct ConnectionChecks::Impl {
     if (family == "event") return call(event);
   }
 
-  void work(const char* name, WorkQueue& queue, auto& controller) {
+  void work(const std::string& kind, WorkQueue& queue, auto& controller) {
     workers.push_back(std::make_unique<Workers>(
-        name, queue, 1,
+        base::to_lower(kind), queue, 1,
         within(tenures,
                [&controller](const base::Context& context, const Key& key) {
                  return controller.reconcile(context, key);
                }),
-        clock, log));
+        clock, log, seen(kind)));
   }
 
   Caches caches;
   Tenures& tenures;
   const base::Clock& clock;
   const base::Logger* log;
+  const SeenOf seen;
   Family<api::SnapshotSink> snapshot;
   Family<api::DatabaseSink> database;
   Family<api::EventSink> event;
@@ -75,23 +82,31 @@ struct ConnectionChecks::Impl {
 ConnectionChecks::ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer,
                                    Tenures& tenures, const base::Clock& clock,
                                    const base::Redactor& redactor, const base::Logger* log,
-                                   WorkQueue::Options options)
-    : impl_(std::make_unique<Impl>(caches, registry, writer, tenures, clock, redactor, log,
-                                   options)) {}
+                                   WorkQueue::Options options, const SeenOf& seen)
+    : impl_(std::make_unique<Impl>(caches, registry, writer, tenures, clock, redactor, log, options,
+                                   seen)) {}
 
 ConnectionChecks::~ConnectionChecks() {
   stop();
 }
 
 void ConnectionChecks::start() {
-  impl_->work("kollectsnapshotsink", impl_->snapshot.queue, impl_->snapshot.controller);
-  impl_->work("kollectdatabasesink", impl_->database.queue, impl_->database.controller);
-  impl_->work("kollecteventsink", impl_->event.queue, impl_->event.controller);
-  impl_->work("kollectconnectiontest", impl_->test_queue, impl_->tests);
+  impl_->work(kSnapshot, impl_->snapshot.queue, impl_->snapshot.controller);
+  impl_->work(kDatabase, impl_->database.queue, impl_->database.controller);
+  impl_->work(kEvent, impl_->event.queue, impl_->event.controller);
+  impl_->work(kTest, impl_->test_queue, impl_->tests);
 }
 
 void ConnectionChecks::stop() {
   impl_->workers.clear();
+}
+
+void ConnectionChecks::for_queues(
+    const std::function<void(const std::string& controller, const WorkQueue&)>& call) const {
+  call(kSnapshot, impl_->snapshot.queue);
+  call(kDatabase, impl_->database.queue);
+  call(kEvent, impl_->event.queue);
+  call(kTest, impl_->test_queue);
 }
 
 void ConnectionChecks::sink_changed(std::string_view family, const Key& key) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "base/clock.h"
@@ -13,6 +14,7 @@
 #include "manager/shards/tenures.h"
 #include "manager/sink_registry.h"
 #include "manager/work_queue.h"
+#include "manager/workers.h"
 #include "manager/writer.h"
 #include "sinks/sink.h"
 
@@ -29,10 +31,12 @@ class ConnectionChecks {
     ObjectCache<api::EventSink>& event;
     ObjectCache<api::ConnectionTest>& tests;
   };
+  /// What is told of the passes of a controller ("KollectSnapshotSink").
+  using SeenOf = std::function<Workers::Seen(const std::string& controller)>;
   /// References must outlive it.
   ConnectionChecks(Caches caches, SinkRegistry& registry, Writer& writer, Tenures& tenures,
                    const base::Clock& clock, const base::Redactor& redactor,
-                   const base::Logger* log, WorkQueue::Options options);
+                   const base::Logger* log, WorkQueue::Options options, const SeenOf& seen);
   ~ConnectionChecks();
   ConnectionChecks(const ConnectionChecks&) = delete;
   ConnectionChecks& operator=(const ConnectionChecks&) = delete;
@@ -42,6 +46,9 @@ class ConnectionChecks {
   /// `family` as in SinkName.
   void sink_changed(std::string_view family, const Key& key);
   void test_changed(const Key& key);
+  /// Calls with each controller and its queue; the queues live as long as this.
+  void for_queues(
+      const std::function<void(const std::string& controller, const WorkQueue&)>& call) const;
   /// What became of an inventory's exports: one that worked proves an earlier failed probe wrong.
   void exported(const sinks::InventoryId& id, const exporter::InventoryStatus& status);
   /// What is known of these sinks is not true any more.

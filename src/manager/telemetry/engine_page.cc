@@ -1,5 +1,7 @@
 #include "manager/telemetry/engine_page.h"
 
+#include <algorithm>
+#include <chrono>
 #include <tuple>
 
 namespace kollect::manager {
@@ -32,18 +34,21 @@ void show_queue(metrics::Page& page, const std::string& controller, const WorkQu
 
 void show_collector(metrics::Page& page, const collector::CollectorStats& stats) {
   std::map<std::tuple<std::string, std::string, std::string>, Kind> kinds;
+  std::uint64_t waiting = 0;
+  std::uint64_t held_up = stats.held_up_before;
   for (const collector::WatchStats& watch : stats.watches) {
     Kind& kind = kinds[{watch.resource.group, watch.resource.version, watch.resource.plural}];
     kind.objects += watch.objects;
     kind.mismatches += watch.namespace_misses;
-    const std::uint64_t first = watch.status.lists > 0 ? watch.objects : 0;
-    kind.listed_again += watch.status.objects - std::min(watch.status.objects, first);
+    kind.listed_again += watch.listed_again;
+    waiting += watch.status.waiting;
+    held_up += watch.status.held_up;
     kind.cluster_wide = kind.cluster_wide || watch.ns.empty();
   }
   for (const auto& [key, kind] : kinds) {
     const auto& [group, version, resource] = key;
     const metrics::Labels labels{{"group", group}, {"version", version}, {"resource", resource}};
-    page.gauge("kollect_informer_objects", "Objects of the last complete list of a kind.", labels,
+    page.gauge("kollect_informer_objects", "Objects of a kind that there are.", labels,
                number(kind.objects));
     page.gauge("kollect_informer_cluster_wide_scope",
                "1: the kind is watched in all namespaces with one watch.", labels,
@@ -55,6 +60,11 @@ void show_collector(metrics::Page& page, const collector::CollectorStats& stats)
                  "Objects outside the namespaces of every target.", labels,
                  number(kind.mismatches));
   }
+  page.gauge("kollect_collect_dispatch_queue_depth",
+             "Events of watches that have come and were not handled yet.", {}, number(waiting));
+  page.counter("kollect_collect_dispatch_backpressure_total",
+               "Times that a watch was not read on because too much was waiting.", {},
+               number(held_up));
   page.histogram("kollect_collect_dispatch_duration_seconds", "Time of one object for all targets.",
                  collector::CollectorStats::kBounds, stats.durations, stats.duration_sum);
   page.counter("kollect_access_cache_total", "Access reviews.", {{"result", "hit"}},
@@ -67,17 +77,46 @@ void show_store(metrics::Page& page, const inventory::RowStoreStats& stats) {
   page.gauge("kollect_collect_items_total", "Rows in the store.", {}, number(stats.rows));
 }
 
+void show_looks(metrics::Page& page, const std::string& controller,
+                const exporter::LookCounts& looks) {
+  const auto show = [&](const char* result, std::uint64_t count) {
+    page.counter("kollect_namespace_fingerprint_cache_total",
+                 "Looks at the rows of an inventory; hit: none had changed since the last export.",
+                 {{"controller", controller}, {"result", result}}, number(count));
+  };
+  show("hit", looks.unchanged);
+  show("miss", looks.changed);
+}
+
+void show_breaker(metrics::Page& page, const std::string& sink_type, const std::string& ns,
+                  const std::string& name, exporter::Breaker::State state) {
+  using State = exporter::Breaker::State;
+  const double value = state == State::kClosed ? 0 : state == State::kHalfOpen ? 1 : 2;
+  page.gauge("kollect_sink_breaker_state",
+             "0: exports go to the sink; 2: it failed too often and is left alone; 1: the next "
+             "export tries it.",
+             {{"sink_type", sink_type}, {"namespace", ns}, {"name", name}}, value);
+}
+
 std::size_t show_inventory(metrics::Page& page, const std::string& kind, const std::string& ns,
                            const std::string& name, const exporter::InventoryStatus& status) {
+  const metrics::Labels labels{{"kind", kind}, {"namespace", ns}, {"name", name}};
   std::optional<base::WallTime> last;
+  base::Duration interval{};
   for (const exporter::BindingStatus& binding : status.bindings) {
+    interval = std::max(interval, binding.interval);
     if (binding.last_export && (!last || *binding.last_export > *last)) last = binding.last_export;
   }
   if (last) {
     page.gauge("kollect_export_last_success_timestamp_seconds",
-               "When an export of the inventory succeeded last.",
-               {{"kind", kind}, {"namespace", ns}, {"name", name}},
+               "When an export of the inventory succeeded last.", labels,
                std::chrono::duration<double>(last->time_since_epoch()).count());
+  }
+  // Below a second there are no exports without a change.
+  if (!status.suspended && interval >= std::chrono::seconds(1)) {
+    page.gauge("kollect_export_interval_seconds",
+               "Longest time between two exports of the inventory that nothing asked for.", labels,
+               std::chrono::duration<double>(interval).count());
   }
   return status.rows;
 }

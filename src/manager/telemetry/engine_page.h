@@ -20,7 +20,13 @@ void show_queue(metrics::Page& page, const std::string& controller, const WorkQu
 /// reviews.
 void show_collector(metrics::Page& page, const collector::CollectorStats& stats);
 void show_store(metrics::Page& page, const inventory::RowStoreStats& stats);
-/// One inventory's last success. Gives its rows.
+/// Looks at rows, by controller.
+void show_looks(metrics::Page& page, const std::string& controller,
+                const exporter::LookCounts& looks);
+/// A sink's breaker.
+void show_breaker(metrics::Page& page, const std::string& sink_type, const std::string& ns,
+                  const std::string& name, exporter::Breaker::State state);
+/// One inventory's last success, and how long the next one may take to come. Gives its rows.
 std::size_t show_inventory(metrics::Page& page, const std::string& kind, const std::string& ns,
                            const std::string& name, const exporter::InventoryStatus& status);
 void show_requests(metrics::Page& page, const std::string& server,

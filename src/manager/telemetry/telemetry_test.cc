@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "base/files.h"
 #include "manager/telemetry/engine_page.h"
 
@@ -25,10 +27,12 @@ collector::CollectorStats collector_stats() {
   for (const char* ns : {"a", "b"}) {
     collector::WatchStats watch{.resource = pods(), .ns = ns, .status = {}, .objects = 10};
     watch.namespace_misses = 2;
-    watch.status.lists = 2;
-    watch.status.objects = 20;
+    watch.listed_again = 10;
+    watch.status.waiting = 3;
+    watch.status.held_up = 1;
     stats.watches.push_back(watch);
   }
+  stats.held_up_before = 2;
   stats.access_hits = 9;
   stats.access_misses = 1;
   stats.durations[0] = 5;
@@ -56,6 +60,20 @@ class Sink final : public sinks::Sink {
   base::Result<sinks::ExportReport> report_;
 };
 
+class Thrower final : public sinks::Sink {
+ public:
+  base::Result<sinks::ExportReport> export_all(const base::Context& /*context*/,
+                                               const std::vector<sinks::Export>& /*exports*/,
+                                               bool /*dry_run*/) override {
+    throw std::runtime_error("of a library");
+  }
+  base::Result<sinks::ExportReport> apply(const base::Context& /*context*/,
+                                          const sinks::Pass& /*pass*/) override {
+    throw std::runtime_error("of a library");
+  }
+  base::Result<> probe(const base::Context& /*context*/) override { return {}; }
+};
+
 /// The whole page, as an operator would show it after some work: tests/cases/metrics/operator.txt.
 TEST(Telemetry, ThePageIsTheCatalogue) {
   metrics::Registry registry;
@@ -75,13 +93,19 @@ TEST(Telemetry, ThePageIsTheCatalogue) {
   pass.head.inventory = {.ns = "shop", .name = "all"};
   sinks::ExportReport report;
   report.bytes = 2U << 20U;
+  report.replaced = 3;
   const std::vector<base::Result<sinks::ExportReport>> outcomes = {
-      report, base::denied("no", "forbidden"), base::terminal("4 MiB", "too-large"),
-      base::cancelled("stop", "fenced")};
+      report, base::terminal("2 MiB", "spill_required"), base::denied("no", "forbidden"),
+      base::terminal("4 MiB", "too-large"), base::cancelled("stop", "fenced")};
   for (const auto& outcome : outcomes) {
     (void)metered(telemetry, clock, "git", std::make_unique<Sink>(outcome))
         ->apply(base::Context(clock, {}), pass);
   }
+  EXPECT_THROW((void)metered(telemetry, clock, "git", std::make_unique<Thrower>())
+                   ->apply(base::Context(clock, {}), pass),
+               std::runtime_error);
+  telemetry.many_rows();
+  telemetry.dependents_unknown("KollectInventory", "sink");
   queue.add({.ns = "shop", .name = "all"});
   queue.add_failed({.ns = "shop", .name = "later"});
   collector::Signals signals;
@@ -97,8 +121,15 @@ TEST(Telemetry, ThePageIsTheCatalogue) {
     show_store(page, {.rows = 42});
     exporter::InventoryStatus status;
     status.bindings.resize(2);
+    status.bindings[1].interval = 30s;
     status.bindings[0].last_export = base::WallTime(1700000000s);
     show_inventory(page, "KollectInventory", "shop", "all", status);
+    status.suspended = true;
+    show_inventory(page, "KollectInventory", "shop", "suspended", status);
+    show_looks(page, "KollectInventory", {.unchanged = 5, .changed = 2});
+    show_breaker(page, "git", "shop", "repo", exporter::Breaker::State::kOpen);
+    show_breaker(page, "git", "shop", "tried", exporter::Breaker::State::kHalfOpen);
+    show_breaker(page, "postgres", "shop", "pg", exporter::Breaker::State::kClosed);
     show_requests(page, "https://10.0.0.1", {{{"200", "GET"}, 7}, {{"<error>", "PATCH"}, 1}});
   });
   const auto golden = base::read_file(KOLLECT_SOURCE_DIR "/tests/cases/metrics/operator.txt");
