@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "cel/node.h"
+#include "cel/opaque.h"
 
 namespace kollect::cel {
 
@@ -39,6 +40,7 @@ Value look_up(Evaluation& evaluation, const Value& operand, const Value& key, bo
   found = false;
   if (operand.kind == Kind::kMap) {
     if (!is_key(key) && key.kind != Kind::kDouble) return evaluation.no_overload();
+    evaluation.charge(look_up_weight(operand));
     const auto member = find_member(operand, key);
     found = member.found;
     return member.value;
@@ -48,6 +50,8 @@ Value look_up(Evaluation& evaluation, const Value& operand, const Value& key, bo
   if (!list_index(key, index)) return evaluation.error("an index of a list must be a whole number");
   if (index < 0 || index >= static_cast<std::int64_t>(operand.count)) return Value::null();
   found = true;
+  // Elements of JSON are reached by walking over those before them.
+  if (operand.json) evaluation.charge(static_cast<std::uint64_t>(index) / 64);
   return list_at(operand, static_cast<std::size_t>(index));
 }
 
@@ -55,6 +59,7 @@ Value look_up(Evaluation& evaluation, const Value& operand, const Value& key, bo
 
 Value select_field(Evaluation& evaluation, const Value& operand, std::string_view field) {
   if (operand.kind == Kind::kMap) {
+    evaluation.charge(look_up_weight(operand));
     const auto member = find_member(operand, field);
     return member.found ? member.value : no_such_key(evaluation, field);
   }
@@ -74,6 +79,7 @@ Value has_field(Evaluation& evaluation, const Value& operand, std::string_view f
                                    : has_field(evaluation, *operand.held, field);
   }
   if (operand.kind == Kind::kList) return list_without_fields(evaluation, field);
+  evaluation.charge(look_up_weight(operand));
   return Value::of_bool(find_member(operand, field).found);
 }
 
@@ -82,6 +88,7 @@ Value select_optional(Evaluation& evaluation, const Value& operand, std::string_
     return operand.held == nullptr ? operand : select_optional(evaluation, *operand.held, field);
   }
   if (operand.kind == Kind::kList) return list_without_fields(evaluation, field);
+  evaluation.charge(look_up_weight(operand));
   const auto member = find_member(operand, field);
   return member.found ? evaluation.some(member.value) : Evaluation::none();
 }
@@ -116,6 +123,8 @@ std::uint64_t weight(const Value& value) {
     case Kind::kList:
     case Kind::kMap:
       return 1 + (value.json ? value.node->span : value.count);
+    case Kind::kOpaque:
+      return 1 + opaque_length(*value.opaque) / 10;
     default:
       return 1;
   }

@@ -201,6 +201,7 @@ Order compare(const Value& a, const Value& b, bool& fits) {
 
 Value contains(Evaluation& evaluation, const Value& element, const Value& container) {
   if (container.kind == Kind::kMap) {
+    if (!evaluation.charge(look_up_weight(container))) return evaluation.over_budget();
     return Value::of_bool(find_member(container, element).found);
   }
   if (container.kind != Kind::kList) return evaluation.no_overload();
@@ -208,7 +209,7 @@ Value contains(Evaluation& evaluation, const Value& element, const Value& contai
   Value item;
   while (cursor.next(item)) {
     if (!evaluation.charge(weight(item))) return evaluation.over_budget();
-    if (equal(item, element)) return Value::of_bool(true);
+    if (equal(evaluation, item, element)) return Value::of_bool(true);
   }
   return Value::of_bool(false);
 }

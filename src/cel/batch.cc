@@ -29,6 +29,9 @@ constexpr std::pair<std::string_view, std::string_view> kWrappers[] = {
     {"UInt32Value", "uint64Value"}, {"UInt64Value", "uint64Value"}, {"StringValue", "stringValue"},
 };
 constexpr int kMaxDepth = 200;
+/// Bytes of a value in an answer. A list may hold another many times, so that no limit of memory
+/// bounds its text.
+constexpr std::size_t kMaxValueBytes = std::size_t{64} << 20U;
 
 /// 64-bit integers stand as strings in protobuf JSON; numbers are taken as well.
 template <class T>
@@ -95,8 +98,10 @@ class Reader {
   }
 
   Value read_list(json::View view, int depth) {
+    if (!view.is_object()) return wrong();
     ListBuilder builder(evaluation_);
     if (const auto values = view.find("values")) {
+      if (!values->is_array()) return wrong();
       for (const json::View item : values->items()) {
         const Value value = read(item, depth + 1);
         if (value.is_error()) return value;
@@ -107,9 +112,12 @@ class Reader {
   }
 
   Value read_map(json::View view, int depth) {
+    if (!view.is_object()) return wrong();
     MapBuilder builder(evaluation_);
     if (const auto entries = view.find("entries")) {
+      if (!entries->is_array()) return wrong();
       for (const json::View entry : entries->items()) {
+        if (!entry.is_object()) return wrong();
         const auto key = entry.find("key");
         const auto value = entry.find("value");
         if (!key || !value) return wrong();
@@ -126,6 +134,7 @@ class Reader {
 
   /// A message in an Any: its value when it is a well-known one.
   Value read_object(json::View view, int depth) {
+    if (!view.is_object()) return wrong();
     const std::string_view type = view.text("@type");
     const auto value = view.find("value");
     if (type == kTimestampType) return parse_timestamp(evaluation_, view.text("value"));
@@ -183,129 +192,45 @@ void append_object(std::string& out, std::string_view type, std::string_view tex
   out += "}}";
 }
 
-void append_list(std::string& out, const Value& list) {
+bool append_value(std::string& out, const Value& value, std::size_t end);
+
+bool append_list(std::string& out, const Value& list, std::size_t end) {
   out += R"({"listValue":{"values":[)";
   Value item;
   bool first = true;
   for (ListCursor cursor(list); cursor.next(item); first = false) {
     if (!first) out += ',';
-    append_proto_value(out, item);
+    if (!append_value(out, item, end)) return false;
   }
   out += "]}}";
+  return true;
 }
 
-void append_map(std::string& out, const Value& map) {
+bool append_map(std::string& out, const Value& map, std::size_t end) {
   out += R"({"mapValue":{"entries":[)";
   auto entry = [&, first = true](const Value& key, const Value& value) mutable {
     out += first ? R"({"key":)" : R"(,{"key":)";
     first = false;
-    append_proto_value(out, key);
+    if (!append_value(out, key, end)) return false;
     out += ",\"value\":";
-    append_proto_value(out, value);
+    if (!append_value(out, value, end)) return false;
     out += '}';
+    return true;
   };
   if (map.json) {
     for (const auto& member : json::View(map.node).sorted_members()) {
-      entry(Value::of_string(member.key), Value::of_json(member.value));
+      if (!entry(Value::of_string(member.key), Value::of_json(member.value))) return false;
     }
   } else {
-    for (std::uint32_t n = 0; n < map.count; ++n) entry(map.entries[n].key, map.entries[n].value);
+    for (std::uint32_t n = 0; n < map.count; ++n) {
+      if (!entry(map.entries[n].key, map.entries[n].value)) return false;
+    }
   }
   out += "]}}";
+  return true;
 }
 
-bool is_true(json::View request, std::string_view name) {
-  const auto member = request.find(name);
-  return member && member->is_bool() && member->as_bool();
-}
-
-/// Declared variables: those with a type, then those that are only bound.
-Environment make_environment(json::View request) {
-  Environment environment;
-  environment.container = request.text("container");
-  environment.well_known_messages = true;
-  if (const auto functions = request.find("functions")) {
-    for (const auto& member : functions->members()) {
-      environment.functions.push_back(
-          {std::string(member.key), std::string(member.value.as_string())});
-    }
-  }
-  const auto check = request.find("check");
-  environment.check = !check || !check->is_bool() || check->as_bool();
-  const auto types = request.find("types");
-  if (types) {
-    for (const auto& member : types->members()) {
-      environment.variables.push_back(
-          {std::string(member.key), std::string(member.value.as_string())});
-    }
-  }
-  if (const auto bindings = request.find("bindings")) {
-    for (const auto& member : bindings->members()) {
-      if (!types || !types->find(member.key))
-        environment.variables.push_back({std::string(member.key), "dyn"});
-    }
-  }
-  return environment;
-}
-
-/// The inside of the answer behind the id.
-std::string answer(json::View request) {
-  const auto failure = [](std::string_view message, std::string_view phase) {
-    std::string out = "\"error\":";
-    json::append_string(out, message);
-    return out + fmt::format(",\"phase\":\"{}\"", phase);
-  };
-  const auto expression = request.find("expr");
-  if (!expression || !expression->is_string())
-    return failure("the line has no text \"expr\"", "parse");
-  if (const auto types = request.find("types")) {
-    for (const auto& member : types->members()) {
-      if (!member.value.is_string()) return failure("a type must be a text", "parse");
-    }
-  }
-  if (const auto functions = request.find("functions")) {
-    for (const auto& member : functions->members()) {
-      if (!member.value.is_string()) return failure("overloads must be a text", "parse");
-    }
-  }
-  const auto engine = Engine::compile(expression->as_string(), make_environment(request));
-  if (!engine) {
-    return failure(engine.error().message,
-                   engine.error().phase == CompileError::Phase::kParse ? "parse" : "check");
-  }
-  std::string out;
-  const auto evaluate = request.find("evaluate");
-  const bool check_only = evaluate && evaluate->is_bool() && !evaluate->as_bool();
-  if (check_only || is_true(request, "type")) {
-    out = "\"type\":";
-    json::append_string(out, (*engine)->result_type());
-  }
-  if (check_only) return out;
-  if (!out.empty()) out += ',';
-  const auto& names = (*engine)->variables();
-  std::vector<Value> values(names.size());
-  Evaluation evaluation({.cost = (*engine)->cost_limit(), .memory = Budget().memory},
-                        values.data());
-  const auto bindings = request.find("bindings");
-  for (std::size_t n = 0; n < names.size(); ++n) {
-    const auto bound = bindings ? bindings->find(names[n]) : std::nullopt;
-    values[n] = bound ? read_proto_value(evaluation, *bound)
-                      : evaluation.errorf("the variable '{}' has no value here", names[n]);
-  }
-  const Value value = (*engine)->run(evaluation);
-  if (value.is_error()) return out + failure((*engine)->describe(value).message, "eval");
-  out += "\"value\":";
-  append_proto_value(out, value);
-  return out;
-}
-
-}  // namespace
-
-Value read_proto_value(Evaluation& evaluation, json::View view) {
-  return Reader(evaluation).read(view, 0);
-}
-
-void append_proto_value(std::string& out, const Value& value) {
+void append_scalar(std::string& out, const Value& value) {
   switch (value.kind) {
     case Kind::kBool:
       out += fmt::format("{{\"boolValue\":{}}}", value.boolean);
@@ -330,32 +255,164 @@ void append_proto_value(std::string& out, const Value& value) {
       return append_member(out, "stringValue", value.as_text());
     case Kind::kBytes:
       return append_member(out, "bytesValue", base::base64_encode(value.as_text()));
-    case Kind::kList:
-      return append_list(out, value);
-    case Kind::kMap:
-      return append_map(out, value);
     case Kind::kTimestamp:
       return append_object(out, kTimestampType, timestamp_text(value));
     case Kind::kDuration:
       return append_object(out, kDurationType, duration_text(value));
     case Kind::kType:
       return append_member(out, "typeValue", value.as_text());
-    case Kind::kOptional:
-      if (value.held != nullptr) return append_proto_value(out, *value.held);
-      break;
     case Kind::kOpaque:
       return append_member(out, "stringValue", opaque_text(*value.opaque));
     default:
-      break;
+      out += R"({"nullValue":null})";
   }
-  out += R"({"nullValue":null})";
+}
+
+/// False when the text passes `end`.
+bool append_value(std::string& out, const Value& value, std::size_t end) {
+  if (out.size() > end) return false;
+  if (value.kind == Kind::kList) return append_list(out, value, end);
+  if (value.kind == Kind::kMap) return append_map(out, value, end);
+  if (value.kind == Kind::kOptional && value.held != nullptr) {
+    return append_value(out, *value.held, end);
+  }
+  append_scalar(out, value);
+  return true;
+}
+
+bool is_true(json::View request, std::string_view name) {
+  const auto member = request.find(name);
+  return member && member->is_bool() && member->as_bool();
+}
+
+std::optional<json::View> object_member(json::View request, std::string_view name) {
+  const auto member = request.find(name);
+  return member && member->is_object() ? member : std::nullopt;
+}
+
+/// Declared variables: those with a type, then those that are only bound.
+Environment make_environment(json::View request) {
+  Environment environment;
+  environment.container = request.text("container");
+  environment.well_known_messages = true;
+  if (const auto functions = object_member(request, "functions")) {
+    for (const auto& member : functions->members()) {
+      environment.functions.push_back(
+          {std::string(member.key), std::string(member.value.as_string())});
+    }
+  }
+  const auto check = request.find("check");
+  environment.check = !check || !check->is_bool() || check->as_bool();
+  const auto types = object_member(request, "types");
+  if (types) {
+    for (const auto& member : types->members()) {
+      environment.variables.push_back(
+          {std::string(member.key), std::string(member.value.as_string())});
+    }
+  }
+  if (const auto bindings = object_member(request, "bindings")) {
+    for (const auto& member : bindings->members()) {
+      if (!types || !types->find(member.key))
+        environment.variables.push_back({std::string(member.key), "dyn"});
+    }
+  }
+  return environment;
+}
+
+/// Name of the first member with another form than the line's grammar has, empty when all fit. null
+/// stands for a missing member.
+std::string_view wrong_member(json::View request) {
+  using Test = bool (*)(json::View);
+  constexpr Test kText = [](json::View v) { return v.is_string(); };
+  constexpr Test kBool = [](json::View v) { return v.is_bool(); };
+  constexpr Test kObject = [](json::View v) { return v.is_object(); };
+  constexpr Test kTexts = [](json::View v) {
+    if (!v.is_object()) return false;
+    for (const auto& member : v.members()) {
+      if (!member.value.is_string()) return false;
+    }
+    return true;
+  };
+  constexpr std::pair<std::string_view, Test> kMembers[] = {
+      {"container", kText}, {"bindings", kObject}, {"types", kTexts},   {"functions", kTexts},
+      {"check", kBool},     {"type", kBool},       {"evaluate", kBool},
+  };
+  for (const auto& [name, fits] : kMembers) {
+    const auto member = request.find(name);
+    if (member && !member->is_null() && !fits(*member)) return name;
+  }
+  return {};
+}
+
+/// The inside of the answer behind the id.
+std::string answer(json::View request) {
+  const auto failure = [](std::string_view message, std::string_view phase) {
+    std::string out = "\"error\":";
+    json::append_string(out, message);
+    return out + fmt::format(",\"phase\":\"{}\"", phase);
+  };
+  const auto expression = request.find("expr");
+  if (!expression || !expression->is_string())
+    return failure("the line has no text \"expr\"", "parse");
+  if (const std::string_view wrong = wrong_member(request); !wrong.empty()) {
+    return failure(fmt::format("\"{}\" of the line has another form", wrong), "parse");
+  }
+  const auto engine = Engine::compile(expression->as_string(), make_environment(request));
+  if (!engine) {
+    return failure(engine.error().message,
+                   engine.error().phase == CompileError::Phase::kParse ? "parse" : "check");
+  }
+  std::string out;
+  const auto evaluate = request.find("evaluate");
+  const bool check_only = evaluate && evaluate->is_bool() && !evaluate->as_bool();
+  if (check_only || is_true(request, "type")) {
+    out = "\"type\":";
+    json::append_string(out, (*engine)->result_type());
+  }
+  if (check_only) return out;
+  if (!out.empty()) out += ',';
+  const auto& names = (*engine)->variables();
+  std::vector<Value> values(names.size());
+  Evaluation evaluation({.cost = (*engine)->cost_limit(), .memory = Budget().memory},
+                        values.data());
+  const auto bindings = object_member(request, "bindings");
+  for (std::size_t n = 0; n < names.size(); ++n) {
+    const auto bound = bindings ? bindings->find(names[n]) : std::nullopt;
+    values[n] = bound ? read_proto_value(evaluation, *bound)
+                      : evaluation.errorf("the variable '{}' has no value here", names[n]);
+  }
+  const Value value = (*engine)->run(evaluation);
+  if (value.is_error()) return out + failure((*engine)->describe(value).message, "eval");
+  std::string text;
+  if (!append_proto_value(text, value)) return out + failure("the value is too large", "eval");
+  return out + "\"value\":" + text;
+}
+
+}  // namespace
+
+Value read_proto_value(Evaluation& evaluation, json::View view) {
+  return Reader(evaluation).read(view, 0);
+}
+
+bool append_proto_value(std::string& out, const Value& value) {
+  const std::size_t before = out.size();
+  if (append_value(out, value, before + kMaxValueBytes)) return true;
+  out.resize(before);
+  return false;
+}
+
+std::string refuse_batch_line(std::string_view message) {
+  std::string out = R"({"id":null,"error":)";
+  json::append_string(out, message);
+  return out + R"(,"phase":"parse"})";
 }
 
 std::string run_batch_line(std::string_view line) {
   const auto document = json::Document::parse(line);
   std::string out = "{\"id\":";
   if (!document || !document->root().is_object()) {
-    return out + R"(null,"error":"the line is no JSON object","phase":"parse"})";
+    return refuse_batch_line(document ? "the line is no JSON object"
+                                      : "the line is no JSON object: " + document.error().message);
   }
   const auto id = document->root().find("id");
   if (id) {

@@ -22,11 +22,15 @@ namespace kollect::cel {
 /// itself comes out as an error of phase "parse". "check" is true when it is missing. Thread-safe.
 std::string run_batch_line(std::string_view line);
 
+/// The answer to a line that cannot be read.
+std::string refuse_batch_line(std::string_view message);
+
 /// Reads a cel.expr.Value in protobuf JSON; an error value when it is none. Texts stay borrowed
 /// from the document.
 Value read_proto_value(Evaluation& evaluation, base::json::View view);
-/// Appends the value in protobuf JSON. An optional counts as its value, an empty one as null;
+/// Appends the value in protobuf JSON; false, and nothing is appended, when that has more than 64
+/// MiB. An optional counts as its value, an empty one as null;
 /// values of libraries as their text.
-void append_proto_value(std::string& out, const Value& value);
+bool append_proto_value(std::string& out, const Value& value);
 
 }  // namespace kollect::cel

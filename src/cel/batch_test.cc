@@ -1,6 +1,7 @@
 // Batches: values in and out, phases, names and containers.
 #include "cel/batch.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -161,9 +162,51 @@ TEST(CelBatch, PhasesOfErrors) {
   EXPECT_TRUE(has_phase(answer(R"("expr":"x","types":{"x":"foo"})"), "check"));
   EXPECT_TRUE(has_phase(answer(R"("expr":"x","types":{"x":1})"), "parse"));
   EXPECT_TRUE(has_phase(answer(R"("expr":1)"), "parse"));
-  EXPECT_EQ(run_batch_line("x"),
-            R"({"id":null,"error":"the line is no JSON object","phase":"parse"})");
   EXPECT_EQ(run_batch_line(R"({"id":7,"expr":"1"})"), R"({"id":7,"value":{"int64Value":"1"}})");
+}
+
+TEST(CelBatch, MembersOfAnotherFormAreErrors) {
+  for (const std::string_view member :
+       {R"("container":5)", R"("bindings":[])", R"("bindings":"x")", R"("types":[1])",
+        R"("types":{"x":1})", R"("functions":[])", R"("check":"no")", R"("check":0)", R"("type":1)",
+        R"("evaluate":"true")"}) {
+    const std::string out = answer(R"("expr":"1",)" + std::string(member));
+    EXPECT_THAT(out, HasSubstr(R"("phase":"parse")")) << member;
+    EXPECT_THAT(out, HasSubstr("of the line has another form")) << member;
+  }
+  EXPECT_EQ(
+      answer(
+          R"("expr":"1","container":null,"bindings":null,"types":null,"functions":null,"check":null)"),
+      R"({"id":"t","value":{"int64Value":"1"}})");
+  for (const std::string_view value :
+       {R"({"listValue":5})", R"({"listValue":{"values":5}})", R"({"listValue":{"values":{}}})",
+        R"({"mapValue":[]})", R"({"mapValue":{"entries":{}}})", R"({"mapValue":{"entries":[5]}})",
+        R"({"objectValue":5})", R"({"typeValue":5})"}) {
+    EXPECT_THAT(answer(R"("expr":"x","bindings":{"x":)" + std::string(value) + "}"),
+                HasSubstr("a binding is no cel.expr.Value"))
+        << value;
+  }
+}
+
+TEST(CelBatch, LinesThatAreNotRead) {
+  for (const std::string_view line :
+       {"", "   ", "null", "[]", "\"x\"", "{", R"({"id":1,"expr":"1"} x)", "\x01", "{\"id\":1"}) {
+    EXPECT_THAT(run_batch_line(line), testing::StartsWith(R"({"id":null,"error":")")) << line;
+    EXPECT_THAT(run_batch_line(line), testing::EndsWith(R"(,"phase":"parse"})")) << line;
+  }
+  EXPECT_EQ(run_batch_line(R"({"expr":"1"})"), R"({"id":null,"value":{"int64Value":"1"}})");
+  EXPECT_EQ(run_batch_line("{\"id\":1,\"expr\":\"1\"}\r"),
+            R"({"id":1,"value":{"int64Value":"1"}})");
+  EXPECT_THAT(run_batch_line("{\"id\":1,\"expr\":\"\xff\"}"), HasSubstr(R"("phase":"parse")"));
+}
+
+TEST(CelBatch, ValuesHaveASize) {
+  std::string expression = "cel.block([1";
+  for (int n = 0; n < 40; ++n) {
+    expression += fmt::format(", [cel.index({0}), cel.index({0})]", n);
+  }
+  EXPECT_EQ(answer("\"expr\":\"" + expression + "], cel.index(40))\""),
+            R"({"id":"t","error":"the value is too large","phase":"eval"})");
 }
 
 TEST(CelBatch, StaticTypesOnRequest) {

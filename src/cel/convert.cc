@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <unordered_set>
 
 #include "base/hash.h"
 #include "cel/opaque.h"
@@ -57,6 +58,9 @@ class Converter {
   }
 
   [[nodiscard]] const EvalError& error() const { return error_; }
+  [[nodiscard]] std::size_t left() const { return left_; }
+  /// Members that were passed over in search of a key.
+  [[nodiscard]] std::size_t searched() const { return searched_; }
 
  private:
   std::nullopt_t fail(std::string message, bool limit = false) {
@@ -110,12 +114,14 @@ class Converter {
 
   std::optional<json::Value> map(const Value& value) {
     json::Object out;
+    std::unordered_set<std::string> known;
     for (std::uint32_t n = 0; n < value.count; ++n) {
       std::string key = key_text(value.entries[n].key);
-      if (out.contains(key)) return fail("two keys of a map have the same text in JSON");
+      if (!known.insert(key).second) return fail("two keys of a map have the same text in JSON");
       auto item = convert(value.entries[n].value);
       if (!item || !spend(key.size() + 3)) return std::nullopt;
       out.set(std::move(key), std::move(*item));
+      searched_ += out.size();
     }
     return json::Value(std::move(out));
   }
@@ -138,6 +144,7 @@ class Converter {
         auto value = json_view(member.value);
         if (!value || !spend(member.key.size() + 3)) return std::nullopt;
         out.set(std::string(member.key), std::move(*value));
+        searched_ += out.size();
       }
       return json::Value(std::move(out));
     }
@@ -147,14 +154,17 @@ class Converter {
   }
 
   std::size_t left_;
+  std::size_t searched_ = 0;
   EvalError error_;
 };
 
 }  // namespace
 
-std::expected<json::Value, EvalError> to_json(const Value& value, std::size_t max_bytes) {
+std::expected<json::Value, EvalError> to_json(const Value& value, std::size_t max_bytes,
+                                              std::size_t* used) {
   Converter converter(max_bytes);
   auto result = converter.convert(value);
+  if (used != nullptr) *used = max_bytes - converter.left() + converter.searched() / 64;
   if (!result) return std::unexpected(converter.error());
   return std::move(*result);
 }

@@ -59,11 +59,12 @@ Value decode(Evaluation& evaluation, const Value* args, std::size_t) {
 
 /// The value as canonical JSON, by the table that results are converted by.
 Value encode_json(Evaluation& evaluation, const Value* args, std::size_t) {
-  constexpr std::size_t kMaxBytes = std::size_t{1} << 20U;
-  const auto json = to_json(args[0], kMaxBytes);
+  constexpr std::size_t kMaxBytes = std::size_t{256} << 10U;  // as much as a result may have
+  std::size_t used = 0;
+  const auto json = to_json(args[0], kMaxBytes, &used);
+  if (!evaluation.charge(1 + used / 5)) return evaluation.over_budget();
   if (!json) return evaluation.error(json.error().message);
   const std::string text = base::json::canonical(*json);
-  if (!evaluation.charge(1 + text.size() / 5)) return evaluation.over_budget();
   return evaluation.string(text);
 }
 

@@ -51,8 +51,10 @@ class Formatter {
       }
       ++at;
     }
+    // What was written before a mistake was work as well.
+    const bool paid = evaluation_.charge(out_.size() / 10);
     if (failed()) return error_;
-    if (!evaluation_.charge(out_.size() / 10)) return evaluation_.over_budget();
+    if (!paid) return evaluation_.over_budget();
     return evaluation_.string(out_);
   }
 

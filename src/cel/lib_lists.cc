@@ -18,7 +18,7 @@ Value distinct(Evaluation& evaluation, const Value* args, std::size_t) {
     bool known = false;
     for (std::size_t n = 0; n < builder.size() && !known; ++n) {
       if (!evaluation.charge(weight(item))) return evaluation.over_budget();
-      known = equal(builder.items()[n], item);
+      known = equal(evaluation, builder.items()[n], item);
     }
     if (!known && !builder.add(item)) return builder.failed();
   }
@@ -74,7 +74,8 @@ Value slice(Evaluation& evaluation, const Value* args, std::size_t) {
   }
   const auto count = static_cast<std::size_t>(end - begin);
   if (!args[0].json) return Value::of_list(args[0].items + begin, count);
-  if (!evaluation.charge(count)) return evaluation.over_budget();
+  if (!evaluation.charge(count + static_cast<std::uint64_t>(begin) / 64))
+    return evaluation.over_budget();
   ListBuilder builder(evaluation, count);
   Value item;
   std::int64_t n = 0;
@@ -86,6 +87,7 @@ Value slice(Evaluation& evaluation, const Value* args, std::size_t) {
 
 Value sort(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kList) return evaluation.no_overload();
+  if (!evaluation.charge(args[0].count)) return evaluation.over_budget();
   auto* pairs = evaluation.arena().make_array<SortPair>(args[0].count);
   if (pairs == nullptr) return evaluation.out_of_memory();
   ListCursor cursor(args[0]);
@@ -100,6 +102,8 @@ template <bool kFirst>
 Value end_of(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kList) return evaluation.no_overload();
   if (args[0].count == 0) return Evaluation::none();
+  if (args[0].json && !kFirst && !evaluation.charge(args[0].count / 64))
+    return evaluation.over_budget();
   return evaluation.some(list_at(args[0], kFirst ? 0 : args[0].count - 1));
 }
 
@@ -162,7 +166,7 @@ Value index_of(Evaluation& evaluation, const Value* args, std::size_t) {
   Value item;
   for (ListCursor cursor(args[0]); cursor.next(item); ++n) {
     if (!evaluation.charge(weight(item))) return evaluation.over_budget();
-    if (!equal(item, args[1])) continue;
+    if (!equal(evaluation, item, args[1])) continue;
     found = n;
     if (!kLast) break;
   }
@@ -172,7 +176,8 @@ Value index_of(Evaluation& evaluation, const Value* args, std::size_t) {
 /// Of a list: an element; of anything else: itself.
 Value includes(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind == Kind::kList) return contains(evaluation, args[1], args[0]);
-  return Value::of_bool(equal(args[0], args[1]));
+  if (!evaluation.charge(weight(args[0]))) return evaluation.over_budget();
+  return Value::of_bool(equal(evaluation, args[0], args[1]));
 }
 
 constexpr std::string_view kOrderedForms =

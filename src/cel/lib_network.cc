@@ -27,6 +27,7 @@ struct Range {
 };
 
 std::optional<Range> parse_range(std::string_view text) {
+  if (text.size() > 49) return std::nullopt;  // the longest address and "/128"
   const auto slash = text.rfind('/');
   if (slash == std::string_view::npos) return std::nullopt;
   const auto address = parse_plain(text.substr(0, slash));
@@ -258,9 +259,10 @@ std::string address_text(const std::array<std::uint8_t, 16>& bytes, bool v6) {
 }
 
 std::optional<Address> parse_address(std::string_view text) {
+  // The longest form, IPv6 with IPv4 at its end, has 45 characters.
+  if (text.size() > 45 || text.find('\0') != std::string_view::npos) return std::nullopt;
   const std::string copy(text);
   Address address;
-  if (text.find('\0') != std::string_view::npos) return std::nullopt;
   if (inet_pton(AF_INET, copy.c_str(), address.bytes.data()) == 1) return address;
   if (inet_pton(AF_INET6, copy.c_str(), address.bytes.data()) != 1) return std::nullopt;
   address.v6 = true;

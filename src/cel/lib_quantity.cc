@@ -133,12 +133,14 @@ const Quantity* as_quantity(const Value& value) {
 
 Value quantity(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
+  if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
   const auto parsed = parse_quantity(args[0].as_text());
   return parsed ? wrap(evaluation, *parsed) : evaluation.error("the text is no quantity");
 }
 
 Value is_quantity(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
+  if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
   return Value::of_bool(parse_quantity(args[0].as_text()).has_value());
 }
 

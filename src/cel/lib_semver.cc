@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "cel/functions.h"
+#include "cel/node.h"
 #include "cel/opaque.h"
 
 namespace kollect::cel {
@@ -124,7 +125,7 @@ int compare_prerelease(std::string_view a, std::string_view b) {
 std::optional<Semver> parse_args(Evaluation& evaluation, const Value* args, std::size_t count,
                                  bool& fits) {
   fits = args[0].kind == Kind::kString && (count == 1 || args[1].kind == Kind::kBool);
-  if (!fits) return std::nullopt;
+  if (!fits || !evaluation.charge(args[0].count / 10)) return std::nullopt;
   if (count == 1 || !args[1].boolean) return parse_semver(args[0].as_text());
   const auto text = normalized(args[0].as_text());
   if (!text) return std::nullopt;
@@ -167,6 +168,7 @@ Value relate(Evaluation& evaluation, const Value* args, std::size_t) {
   const Semver* a = as_semver(args[0]);
   const Semver* b = as_semver(args[1]);
   if (a == nullptr || b == nullptr) return evaluation.no_overload();
+  if (!evaluation.charge(weight(args[0]))) return evaluation.over_budget();
   const int by = compare_semver(*a, *b);
   if (kRelation == Relation::kLess) return Value::of_bool(by < 0);
   if (kRelation == Relation::kGreater) return Value::of_bool(by > 0);

@@ -10,7 +10,7 @@ bool search(Evaluation& evaluation, const Value& list, const Value& wanted) {
   Value item;
   for (ListCursor cursor(list); cursor.next(item);) {
     if (!evaluation.charge(weight(item))) return false;
-    if (equal(item, wanted)) return true;
+    if (equal(evaluation, item, wanted)) return true;
   }
   return false;
 }

@@ -68,6 +68,7 @@ Value to_int(Evaluation& evaluation, const Value* args, std::size_t) {
       return Value::of_int(static_cast<std::int64_t>(from.d));
     case Kind::kString: {
       std::int64_t value = 0;
+      if (!evaluation.charge(from.count / 10)) return evaluation.over_budget();
       if (parse_integer(from.as_text(), value)) return Value::of_int(value);
       return evaluation.error("the text is no int");
     }
@@ -99,6 +100,7 @@ Value to_uint(Evaluation& evaluation, const Value* args, std::size_t) {
       return Value::of_uint(static_cast<std::uint64_t>(from.d));
     case Kind::kString: {
       std::uint64_t value = 0;
+      if (!evaluation.charge(from.count / 10)) return evaluation.over_budget();
       if (parse_integer(from.as_text(), value)) return Value::of_uint(value);
       return evaluation.error("the text is no uint");
     }
@@ -143,6 +145,7 @@ Value to_double(Evaluation& evaluation, const Value* args, std::size_t) {
       return Value::of_double(static_cast<double>(from.u));
     case Kind::kString: {
       double value = 0;
+      if (!evaluation.charge(from.count / 10)) return evaluation.over_budget();
       if (parse_double(from.as_text(), value)) return Value::of_double(value);
       return evaluation.error("the text is no double");
     }
@@ -207,6 +210,7 @@ Value to_timestamp(Evaluation& evaluation, const Value* args, std::size_t) {
     case Kind::kInt:
       return make_timestamp(evaluation, args[0].i, 0);
     case Kind::kString:
+      if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
       return parse_timestamp(evaluation, args[0].as_text());
     default:
       return evaluation.no_overload();
@@ -218,6 +222,7 @@ Value to_duration(Evaluation& evaluation, const Value* args, std::size_t) {
     case Kind::kDuration:
       return args[0];
     case Kind::kString:
+      if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
       return parse_duration(evaluation, args[0].as_text());
     default:
       return evaluation.no_overload();
@@ -236,7 +241,7 @@ Value test_strings(Evaluation& evaluation, const Value* args, std::size_t) {
 }
 
 bool has_part(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+  return find_part(text, part) != std::string_view::npos;
 }
 bool has_start(std::string_view text, std::string_view part) {
   return text.starts_with(part);

@@ -32,9 +32,17 @@ std::int64_t index_of_byte(std::string_view text, std::size_t byte) {
   return static_cast<std::int64_t>(code_points(text.substr(0, byte)));
 }
 
+/// Price of walking to a character.
+std::uint64_t walk_weight(std::string_view text, std::int64_t index) {
+  return std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(index, 0)),
+                                 text.size()) /
+         10;
+}
+
 Value char_at(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (!strings(args, {Kind::kString, Kind::kInt}, count)) return evaluation.no_overload();
   const auto text = args[0].as_text();
+  if (!evaluation.charge(walk_weight(text, args[1].i))) return evaluation.over_budget();
   const auto offset = offset_of(text, args[1].i);
   if (!offset) return range_error(evaluation);
   if (*offset == text.size()) return Value::of_string({});
@@ -50,7 +58,7 @@ Value index_of(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (!evaluation.charge(text.size() / 10)) return evaluation.over_budget();
   const auto from = offset_of(text, count == 3 ? args[2].i : 0);
   if (!from) return range_error(evaluation);
-  const auto found = text.find(args[1].as_text(), *from);
+  const auto found = find_part(text, args[1].as_text(), *from);
   return Value::of_int(found == std::string_view::npos ? -1 : index_of_byte(text, found));
 }
 
@@ -67,13 +75,14 @@ Value last_index_of(Evaluation& evaluation, const Value* args, std::size_t count
     if (*offset == text.size() && args[1].count > 0) return Value::of_int(-1);
     from = *offset;
   }
-  const auto found = text.rfind(args[1].as_text(), from);
+  const auto found = find_last_part(text, args[1].as_text(), from);
   return Value::of_int(found == std::string_view::npos ? -1 : index_of_byte(text, found));
 }
 
 Value join(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (!strings(args, {Kind::kList, Kind::kString}, count)) return evaluation.no_overload();
   const auto separator = count == 2 ? args[1].as_text() : std::string_view();
+  if (!evaluation.charge(args[0].count)) return evaluation.over_budget();
   // Two passes: the length first, so that no memory beyond the budget is touched.
   std::size_t size = 0;
   Value item;
@@ -83,7 +92,7 @@ Value join(Evaluation& evaluation, const Value* args, std::size_t count) {
   }
   if (args[0].count == 0) return Value::of_string({});
   size -= separator.size();
-  if (!evaluation.charge(size / 10 + args[0].count)) return evaluation.over_budget();
+  if (!evaluation.charge(size / 10)) return evaluation.over_budget();
   auto* text = size > UINT32_MAX ? nullptr : static_cast<char*>(evaluation.arena().allocate(size));
   if (text == nullptr) return evaluation.out_of_memory();
   char* at = text;
@@ -131,8 +140,9 @@ Value replace(Evaluation& evaluation, const Value* args, std::size_t count) {
       out += text.substr(begin, at - begin);
     }
   } else {
-    for (auto found = text.find(from); left != 0 && found != std::string_view::npos && spend();
-         found = text.find(from, at)) {
+    for (auto found = find_part(text, from);
+         left != 0 && found != std::string_view::npos && spend();
+         found = find_part(text, from, at)) {
       out += text.substr(at, found - at);
       out += to;
       at = found + from.size();
@@ -164,7 +174,7 @@ Value split(Evaluation& evaluation, const Value* args, std::size_t count) {
       if (next >= text.size()) break;
       end = next;
     } else {
-      end = text.find(separator, at);
+      end = find_part(text, separator, at);
       if (end == std::string_view::npos) break;
       next = end + separator.size();
     }
@@ -180,6 +190,7 @@ Value substring(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (!strings(args, {Kind::kString, Kind::kInt, Kind::kInt}, count))
     return evaluation.no_overload();
   const auto text = args[0].as_text();
+  if (!evaluation.charge(walk_weight(text, args[count - 1].i))) return evaluation.over_budget();
   const auto begin = offset_of(text, args[1].i);
   const auto end = count == 3 ? offset_of(text, args[2].i) : std::optional(text.size());
   if (!begin || !end) return range_error(evaluation);

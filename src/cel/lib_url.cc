@@ -263,6 +263,7 @@ Value url(Evaluation& evaluation, const Value* args, std::size_t) {
 
 Value is_url(Evaluation& evaluation, const Value* args, std::size_t) {
   if (args[0].kind != Kind::kString) return evaluation.no_overload();
+  if (!evaluation.charge(args[0].count / 10)) return evaluation.over_budget();
   return Value::of_bool(is_uri(args[0].as_text()));
 }
 
@@ -301,6 +302,7 @@ Value port(Evaluation& evaluation, const Value* args, std::size_t) {
 Value query(Evaluation& evaluation, const Value* args, std::size_t) {
   const Url* parsed = as_url(args[0]);
   if (parsed == nullptr) return evaluation.no_overload();
+  if (!evaluation.charge(parsed->query.size() / 10)) return evaluation.over_budget();
   // Values of one name stay in their order.
   std::vector<std::pair<std::string, std::vector<std::string>>> names;
   std::string_view left = parsed->query;

@@ -1,4 +1,5 @@
 // Cost, memory and size of results (spec: E-11), conversion to JSON (spec: extraction 4).
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -59,6 +60,108 @@ TEST(CelLimits, MemoryEndsGrowth) {
   for (int n = 0; n < 12; ++n) replaced += ".replace('a', 'aaaaaaaaaa')";
   EXPECT_TRUE(show(replaced).starts_with("limit: "));
   EXPECT_TRUE(show("'%1000000f'.format([1])").starts_with("eval: "));
+}
+
+/// A list that holds another twice, that one another twice, and so on: 2^59 elements in the space
+/// of 60 lists. `last` may use it as cel.index(59).
+std::string doubled(std::string_view last) {
+  std::string text = "cel.block([1";
+  for (int n = 0; n < 59; ++n) text += fmt::format(", [cel.index({0}), cel.index({0})]", n);
+  return text + "], " + std::string(last) + ")";
+}
+
+TEST(CelLimits, ListsThatHoldAnotherManyTimes) {
+  const std::string_view walks[] = {
+      "cel.index(59) == cel.index(59)",
+      "cel.index(59) in [cel.index(59)]",
+      "optional.of(cel.index(59)) == optional.of(cel.index(59))",
+      "{'a': cel.index(59)} == {'a': cel.index(59)}",
+      "[cel.index(59), cel.index(59)].distinct().size() == 1",
+      "sets.contains([cel.index(59)], [cel.index(59)])",
+      "[cel.index(59)].indexOf(cel.index(59)) == 0",
+      "cel.index(59).flatten(60).size() == 1",
+      "'%s'.format([cel.index(59)]) == ''",
+      "cel.index(59) == cel.index(59) || true",
+  };
+  for (const auto walk : walks) {
+    EXPECT_TRUE(show(doubled(walk)).starts_with("limit: ")) << walk;
+    EXPECT_TRUE(show(doubled(walk), false).starts_with("limit: ")) << walk;
+  }
+  EXPECT_EQ(to_json(doubled("cel.index(59)")), "limit");
+  EXPECT_TRUE(to_json(doubled("json.encode(cel.index(59))")).starts_with("error: "));
+}
+
+TEST(CelLimits, WorkOnLargeValuesIsCharged) {
+  // Each walks a large value in every round and has an answer that lets the loop go on.
+  const std::string_view rounds[] = {
+      "double(object.n) == 1.0",
+      "int(object.n) == 1",
+      "timestamp(object.s) == timestamp(0)",
+      "duration(object.n + 's') == duration('1s')",
+      "object.s.charAt(99999) == 'b'",
+      "object.s.substring(99998) == 'b'",
+      "object.s.matches(object.s + '*b')",
+      "'a'.matches(object.s + '(')",
+      "isQuantity(object.n) && false",
+      "isURL(object.s)",
+      "isSemver(object.n)",
+      "url('http://a/' + object.s) == url('http://b/' + object.s)",
+      "object.s.lastIndexOf(object.s + 'b') == 0",
+      "'%s%d'.format([object.s, 'x']) == ''",
+      "json.encode([object.s, 0.0 / 0.0]) == ''",
+      "[object.s, 1].join() == 'x'",
+      "optional.of(object.s) != optional.of(object.s)",
+      "[object.s] != [object.s]",
+      "object.texts != object.texts",
+      "{'a': object.texts} != {'a': object.texts}",
+      "object.many.zz == 1",
+      "has(object.many.zz)",
+      "'zz' in object.many",
+      "object.many['zz'] == 1",
+      "object.many[?'zz'].hasValue()",
+      "object.many.?zz.hasValue()",
+      "object.list[9999] == 5",
+      "object.list.last() == optional.of(-2)",
+      "object.list.slice(9999, 10000) == []",
+      "object.list != object.list",
+      "object.many != object.many",
+      "object.mixed.sort() == []",
+  };
+  std::string many;
+  std::string list;
+  for (int n = 0; n < 10'000; ++n) {
+    many += fmt::format("\"k{0}\":{0},", n);
+    list += fmt::format("{},", n);
+  }
+  const std::string text(100'000, 'a');
+  const std::string object = fmt::format(
+      R"({{"s":"{}","n":"{}","texts":{{"a":["{}"]}},"many":{{{}"end":0}},"list":[{}-1],"mixed":[{}"x"]}})",
+      text, std::string(100'000, '1'), text, many, list, list);
+  for (const auto round : rounds) {
+    // 160,000 rounds of the cheapest kind fit the budget.
+    const std::string loop = fmt::format("lists.range(100000).exists(x, {})", round);
+    const std::string result = show(loop, true, object);
+    EXPECT_TRUE(result.starts_with("limit: ")) << round << " gave " << result.substr(0, 200);
+  }
+}
+
+TEST(CelLimits, SearchesTakeTimeOfTheSumOfLengths) {
+  const std::string object =
+      fmt::format(R"({{"s":"{}","part":"{}b","back":"b{}"}})", std::string(1'000'000, 'a'),
+                  std::string(500'000, 'a'), std::string(500'000, 'a'));
+  EXPECT_EQ(show("object.s.contains(object.part)", true, object), "false");
+  EXPECT_EQ(show("object.s.indexOf(object.part)", true, object), "-1");
+  EXPECT_EQ(show("object.s.lastIndexOf(object.back)", true, object), "-1");
+  EXPECT_EQ(show("object.s.split(object.part).size()", true, object), "1");
+  EXPECT_EQ(show("object.s.replace(object.part, '').size()", true, object), "1000000");
+  EXPECT_EQ(show("(object.s + object.part + 'c').lastIndexOf(object.part)", true, object),
+            "1000000");
+  EXPECT_EQ(show("(object.part + 'c').lastIndexOf(object.part, 0)", true, object), "0");
+  EXPECT_EQ(show("('c' + object.part).lastIndexOf(object.part, 0)", true, object), "-1");
+  EXPECT_EQ(show("(object.back + object.back).lastIndexOf(object.back, 500000)", true, object),
+            "0");
+  EXPECT_EQ(show("(object.back + object.back).lastIndexOf(object.back, 500001)", true, object),
+            "500001");
 }
 
 TEST(CelLimits, PatternsThatAreCatastrophicElsewhereAreNot) {

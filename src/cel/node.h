@@ -46,6 +46,10 @@ Value index_value(Evaluation& evaluation, const Value& operand, const Value& key
 Value index_optional(Evaluation& evaluation, const Value& operand, const Value& key);
 /// What comparing or copying the value costs.
 std::uint64_t weight(const Value& value);
+/// Price of finding a member, beyond 1: members of JSON objects are looked for one after the other.
+inline std::uint64_t look_up_weight(const Value& map) {
+  return map.kind == Kind::kMap && map.json ? map.count / 64 : 0;
+}
 
 /// "no matching overload" with the function's name and the types of its arguments.
 Value describe_overload(Evaluation& evaluation, std::string_view name, const Value* args,

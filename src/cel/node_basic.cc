@@ -95,12 +95,14 @@ class PathNode final : public Node {
     if (at.kind == Kind::kMap && at.json) {
       const auto* node = at.node;
       while (n < plain && node->type == json::Type::kObject) {
+        evaluation.charge(node->size / 64);  // members are looked for one after the other
         const auto* next = find_json_member(node, steps_[n].field);
         if (next == nullptr) return missing(evaluation, n);
         node = next;
         ++n;
       }
       if (has_ && n == plain && node->type == json::Type::kObject) {
+        evaluation.charge(node->size / 64);
         return Value::of_bool(find_json_member(node, steps_[n].field) != nullptr);
       }
       at = Value::of_json(json::View(node));

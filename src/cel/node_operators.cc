@@ -95,7 +95,7 @@ Value apply(Evaluation& evaluation, const Value& a, const Value& b) {
   if constexpr (kOp == Op::kIn) return contains(evaluation, a, b);
   if constexpr (kOp == Op::kEqual || kOp == Op::kNotEqual) {
     if (!evaluation.charge(weight(a))) return evaluation.over_budget();
-    return Value::of_bool(equal(a, b) == (kOp == Op::kEqual));
+    return Value::of_bool(equal(evaluation, a, b) == (kOp == Op::kEqual));
   }
   if constexpr (kOp == Op::kLess || kOp == Op::kLessEqual || kOp == Op::kGreater ||
                 kOp == Op::kGreaterEqual) {

@@ -11,6 +11,19 @@ std::string_view opaque_type_name(OpaqueKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+std::size_t opaque_length(const Opaque& value) {
+  switch (value.kind) {
+    case OpaqueKind::kUrl:
+      return static_cast<const Url&>(value).text.size();
+    case OpaqueKind::kSemver: {
+      const auto& version = static_cast<const Semver&>(value);
+      return version.prerelease.size() + version.build.size();
+    }
+    default:
+      return 0;
+  }
+}
+
 bool equal_opaque(const Opaque& a, const Opaque& b) {
   if (a.kind != b.kind) return false;
   switch (a.kind) {

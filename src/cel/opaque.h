@@ -54,6 +54,8 @@ struct NamedFormat : Opaque {
 };
 
 std::string_view opaque_type_name(OpaqueKind kind);
+/// Bytes of the texts that the value holds.
+std::size_t opaque_length(const Opaque& value);
 /// Same kind and same value.
 bool equal_opaque(const Opaque& a, const Opaque& b);
 /// Canonical text (spec: extraction 4, CEL to JSON).

@@ -118,11 +118,14 @@ const Regex* cached_regex(Evaluation& evaluation, std::string_view pattern, std:
   auto& patterns = evaluation.cache().patterns;
   const auto found = patterns.find(pattern);
   if (found != patterns.end()) return found->second.get();
+  // Compiling costs far more than matching a short text, also when it fails.
+  if (!evaluation.charge(50 + pattern.size())) {
+    error = "the pattern costs too much";
+    return nullptr;
+  }
   auto compiled = Regex::compile(pattern, error);
   if (!compiled) return nullptr;
   if (patterns.size() >= kMaxCachedPatterns) patterns.clear();
-  // Compiling costs far more than matching a short text.
-  evaluation.charge(50 + pattern.size());
   return patterns.emplace(std::string(pattern), std::move(compiled)).first->second.get();
 }
 

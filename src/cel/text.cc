@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 #include "cel/arithmetic.h"
 #include "cel/opaque.h"
@@ -232,6 +233,24 @@ Value parse_duration(Evaluation& evaluation, std::string_view text) {
   if (negative) total = -total;
   return make_duration(evaluation, static_cast<std::int64_t>(total / 1'000'000'000),
                        static_cast<std::int64_t>(total % 1'000'000'000));
+}
+
+std::size_t find_part(std::string_view text, std::string_view part, std::size_t from) {
+  if (from > text.size() || part.size() <= 1) return text.find(part, from);
+  const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
+  return found == nullptr ? std::string_view::npos
+                          : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+}
+
+std::size_t find_last_part(std::string_view text, std::string_view part, std::size_t from) {
+  constexpr std::size_t kShort = 32;
+  if (part.size() <= kShort) return text.rfind(part, from);
+  if (part.size() > text.size()) return std::string_view::npos;
+  // What is last in a text is first in its reverse.
+  text = text.substr(0, std::min(from, text.size() - part.size()) + part.size());
+  const std::string backwards(text.rbegin(), text.rend());
+  const auto found = find_part(backwards, std::string(part.rbegin(), part.rend()));
+  return found == std::string::npos ? found : text.size() - found - part.size();
 }
 
 std::size_t code_points(std::string_view text) {

@@ -28,6 +28,11 @@ bool is_ascii(std::string_view text);
 /// Byte offset of code point `index`, none when the text is shorter; `index` == length gives the
 /// end.
 std::optional<std::size_t> byte_offset(std::string_view text, std::size_t index);
+/// Byte offset of the first occurrence at or behind `from`, npos when there is none. Time grows
+/// with the sum of the lengths, not with their product as that of std::string_view::find does.
+std::size_t find_part(std::string_view text, std::string_view part, std::size_t from = 0);
+/// Likewise of the last occurrence that begins at or before `from`.
+std::size_t find_last_part(std::string_view text, std::string_view part, std::size_t from);
 /// Reads the code point at `at` and moves behind it.
 char32_t next_code_point(std::string_view text, std::size_t& at);
 

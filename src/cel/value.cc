@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "cel/node.h"
 #include "cel/opaque.h"
 
 namespace kollect::cel {
@@ -153,34 +154,52 @@ Order compare_exactly(const Value& a, const Value& b) {
   return flip(compare_exactly(b, a));
 }
 
-bool equal_lists(const Value& a, const Value& b) {
+/// equal() of what a container holds, which pays for its own size.
+bool equal_inside(Evaluation& evaluation, const Value& a, const Value& b) {
+  return evaluation.charge(weight(a) - 1) && equal(evaluation, a, b);
+}
+
+bool equal_lists(Evaluation& evaluation, const Value& a, const Value& b) {
   if (a.count != b.count) return false;
   ListCursor left(a);
   ListCursor right(b);
   Value x;
   Value y;
   while (left.next(x) && right.next(y)) {
-    if (!equal(x, y)) return false;
+    if (!equal_inside(evaluation, x, y)) return false;
   }
   return true;
 }
 
+/// Price of the texts of a JSON value, which its size in nodes leaves out.
+std::uint64_t text_weight(const json::detail::Node& top) {
+  std::uint64_t bytes = 0;
+  for (const auto* node = &top; node != &top + top.span; ++node) {
+    if (node->type == json::Type::kString) bytes += node->size;
+  }
+  return bytes / 10;
+}
+
 // Members of the first map are looked up in the second: with distinct keys and equal counts that is
 // equality.
-bool equal_maps(const Value& a, const Value& b) {
-  if (a.json && b.json) return json::equal(json::View(a.node), json::View(b.node));
+bool equal_maps(Evaluation& evaluation, const Value& a, const Value& b) {
+  if (a.json && b.json) {
+    return evaluation.charge(text_weight(*a.node)) &&
+           json::equal(json::View(a.node), json::View(b.node));
+  }
   if (a.count != b.count) return false;
-  if (a.json) return equal_maps(b, a);
+  if (a.json) return equal_maps(evaluation, b, a);
   for (std::uint32_t n = 0; n < a.count; ++n) {
+    if (!evaluation.charge(look_up_weight(b))) return false;
     const auto found = find_member(b, a.entries[n].key);
-    if (!found.found || !equal(a.entries[n].value, found.value)) return false;
+    if (!found.found || !equal_inside(evaluation, a.entries[n].value, found.value)) return false;
   }
   return true;
 }
 
 }  // namespace
 
-bool equal(const Value& a, const Value& b) {
+bool equal(Evaluation& evaluation, const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return compare_numbers(a, b) == Order::kEqual;
   if (a.kind != b.kind) return false;
   switch (a.kind) {
@@ -193,15 +212,15 @@ bool equal(const Value& a, const Value& b) {
     case Kind::kType:
       return a.as_text() == b.as_text();
     case Kind::kList:
-      return equal_lists(a, b);
+      return equal_lists(evaluation, a, b);
     case Kind::kMap:
-      return equal_maps(a, b);
+      return equal_maps(evaluation, a, b);
     case Kind::kTimestamp:
     case Kind::kDuration:
       return a.i == b.i && a.count == b.count;
     case Kind::kOptional:
       if (a.held == nullptr || b.held == nullptr) return a.held == b.held;
-      return equal(*a.held, *b.held);
+      return equal_inside(evaluation, *a.held, *b.held);
     case Kind::kOpaque:
       return equal_opaque(*a.opaque, *b.opaque);
     default:

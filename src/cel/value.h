@@ -26,6 +26,7 @@ enum class Kind : std::uint8_t {
   kOpaque,  ///< quantity, url, ip, cidr, semver, named format
 };
 
+class Evaluation;
 struct Value;
 struct Opaque;
 
@@ -170,8 +171,10 @@ struct Opaque {
 std::string_view type_name(const Value& value);
 
 /// Equality of the language: numbers by value over all three types, other kinds only with their
-/// own; containers element by element. Not defined for errors.
-bool equal(const Value& a, const Value& b);
+/// own; containers element by element. Not defined for errors. Callers have charged for the values
+/// themselves; what lies inside is charged here: a list may hold another many times, so that its
+/// size tells nothing. False once the budget is used up.
+bool equal(Evaluation& evaluation, const Value& a, const Value& b);
 
 /// Order of numbers; unordered when one is NaN. An integer beside a double counts as the double
 /// nearest to it, as the language has it: 9223372036854775807 equals 9223372036854775808.0.

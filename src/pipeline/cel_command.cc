@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/files.h"
 #include "base/json/write.h"
@@ -15,22 +14,29 @@
 namespace kollect::pipeline {
 namespace {
 
-/// Answers line by line, so that a driver may wait for each answer.
+constexpr std::size_t kMaxBatchLine = std::size_t{64} << 20U;
+
+/// What is left of a line behind its limit is passed over. False at the end of the input.
+bool read_line(std::FILE* in, std::string& line) {
+  line.clear();
+  int c = std::getc(in);
+  if (c == EOF) return false;
+  for (; c != EOF && c != '\n'; c = std::getc(in)) {
+    if (line.size() <= kMaxBatchLine) line += static_cast<char>(c);
+  }
+  return true;
+}
+
+/// Answers each line, an empty one too, and at once, so that a driver may wait for each answer.
 int run_batch(const Invocation& invocation) {
   std::string line;
-  std::array<char, 1U << 16U> buffer{};
-  const auto answer = [&] {
-    fmt::print(invocation.out, "{}\n", cel::run_batch_line(line));
+  while (read_line(invocation.in, line)) {
+    const std::string answer = line.size() > kMaxBatchLine
+                                   ? cel::refuse_batch_line("the line is longer than 64 MiB")
+                                   : cel::run_batch_line(line);
+    fmt::print(invocation.out, "{}\n", answer);
     std::fflush(invocation.out);
-    line.clear();
-  };
-  while (std::fgets(buffer.data(), static_cast<int>(buffer.size()), invocation.in) != nullptr) {
-    line += buffer.data();
-    if (!line.ends_with('\n')) continue;
-    line.pop_back();
-    if (!line.empty()) answer();
   }
-  if (!line.empty()) answer();
   return kExitOk;
 }
 

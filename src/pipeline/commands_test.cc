@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
 #include "pipeline/testing.h"
 
 namespace kollect::pipeline {
@@ -100,6 +101,25 @@ TEST(Commands, Cel) {
   const RunResult batch = program.run({"cel", "--batch"}, "{\"id\":\"x\",\"expr\":\"1 + 2\"}\n");
   EXPECT_EQ(batch.code, 0);
   EXPECT_THAT(batch.out, HasSubstr("\"id\":\"x\""));
+}
+
+TEST(Commands, BatchAnswersEachLine) {
+  Program program;
+  using std::string_literals::operator""s;
+  const std::string in = "{\"id\":1,\"expr\":\"1\"}\n\n"s + "\0\n{\"id\":\0}\nx\n"s +
+                         std::string((std::size_t{64} << 20U) + 1, ' ') +
+                         "\n{\"id\":1,\"expr\":\"2\"}\r\n{\"id\":3,\"expr\":\"3\"}";
+  const RunResult batch = program.run({"cel", "--batch"}, in);
+  EXPECT_EQ(batch.code, 0);
+  const std::vector<std::string_view> lines = base::split(batch.out, '\n');
+  ASSERT_EQ(lines.size(), 9U);  // the last one is what is behind the last end of a line
+  EXPECT_EQ(lines[0], R"({"id":1,"value":{"int64Value":"1"}})");
+  for (std::size_t n = 1; n <= 5; ++n) {
+    EXPECT_THAT(lines[n], StartsWith(R"({"id":null,"error":")")) << n;
+  }
+  EXPECT_THAT(lines[5], HasSubstr("the line is longer than 64 MiB"));
+  EXPECT_EQ(lines[6], R"({"id":1,"value":{"int64Value":"2"}})");
+  EXPECT_EQ(lines[7], R"({"id":3,"value":{"int64Value":"3"}})");
 }
 
 }  // namespace
