@@ -54,6 +54,11 @@ const Type* Checker::fail(const Expr& node, std::string message) {
 
 const Type* Checker::check(Expr& root) {
   const Type* type = substitute(infer(root), true);
+  // What was said since then may be wrong.
+  if (steps_ > kMaxSteps) {
+    error_.reset();
+    fail(root, "the types of the expression are too large");
+  }
   return error_ ? nullptr : type;
 }
 
@@ -102,12 +107,14 @@ const Type* Checker::instantiate(const Type* type, std::vector<const Type*>& par
 }
 
 const Type* Checker::substitute(const Type* type, bool close) {
+  if (!step()) return dyn();
   type = prune(type);
   if (type->kind == TypeKind::kParameter) return close ? dyn() : type;
   return rebuild(type, [&](const Type* param) { return substitute(param, close); });
 }
 
-bool Checker::occurs(std::uint32_t variable, const Type* type) const {
+bool Checker::occurs(std::uint32_t variable, const Type* type) {
+  if (!step()) return false;
   type = prune(type);
   if (type->kind == TypeKind::kParameter) return type->parameter == variable;
   return std::any_of(type->params.begin(), type->params.end(),
@@ -140,6 +147,7 @@ bool Checker::assign_params(const Type* from, const Type* to) {
 }
 
 bool Checker::assign(const Type* from, const Type* to) {
+  if (!step()) return true;
   if (to->kind == TypeKind::kParameter) return assign_variable(from, to);
   from = prune(from);
   if (from->kind == TypeKind::kParameter) return assign_variable(to, from);
@@ -160,6 +168,7 @@ bool Checker::assign(const Type* from, const Type* to) {
 
 // The wider of two types of which one takes the other.
 const Type* Checker::widen(const Type* a, const Type* b) {
+  if (!step()) return a;
   a = prune(a);
   b = prune(b);
   if (a->kind == TypeKind::kDyn || b->kind == TypeKind::kDyn) return dyn();
@@ -245,7 +254,7 @@ bool Checker::require(const Expr& node, const Type* type, TypeKind kind, std::st
 }
 
 const Type* Checker::infer(Expr& node) {
-  if (error_) return dyn();
+  if (error_ || steps_ > kMaxSteps) return dyn();
   const Type* type = nullptr;
   switch (node.kind) {
     case ExprKind::kConstant:

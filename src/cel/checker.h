@@ -61,7 +61,9 @@ class Checker {
   bool assign(const Type* from, const Type* to);
   bool assign_params(const Type* from, const Type* to);
   bool assign_variable(const Type* from, const Type* to);
-  bool occurs(std::uint32_t variable, const Type* type) const;
+  bool occurs(std::uint32_t variable, const Type* type);
+  /// False once types took too many steps: then every walk ends at once.
+  bool step() { return ++steps_ <= kMaxSteps; }
   const Type* widen(const Type* a, const Type* b);
   const Type* join(const Type* a, const Type* b);
 
@@ -77,6 +79,9 @@ class Checker {
       trail_;                        ///< what bindings were before, for undo
   std::vector<const Type*> locals_;  ///< by slot
   std::optional<SourceError> error_;
+  /// Far beyond what an expression of full length needs that was not made to need it.
+  static constexpr std::size_t kMaxSteps = 4'000'000;
+  std::size_t steps_ = 0;
 };
 
 /// Text of an operator in messages and in the registry ("+", "[]", "in").

@@ -91,6 +91,33 @@ TEST(CelLimits, ListsThatHoldAnotherManyTimes) {
   EXPECT_TRUE(to_json(doubled("json.encode(cel.index(59))")).starts_with("error: "));
 }
 
+TEST(CelLimits, TypesThatHoldAnotherManyTimes) {
+  // {x: x} doubles the type of x.
+  const auto nested = [](std::string_view step, std::string_view last) {
+    std::string text = "cel.block([1";
+    for (int n = 0; n < 59; ++n) text += ", " + fmt::format(fmt::runtime(step), n);
+    return text + "], " + std::string(last) + ")";
+  };
+  constexpr std::string_view kMap = "{{cel.index({0}): cel.index({0})}}";
+  constexpr std::string_view kOptional = "optional.of({{cel.index({0}): cel.index({0})}})";
+  EXPECT_EQ(show(nested(kMap, "true || cel.index(59) == cel.index(59)")), "true");
+  EXPECT_EQ(show(nested(kMap, "true ? 1 : [cel.index(59), cel.index(58)].size()")), "1");
+  EXPECT_EQ(show(nested(kOptional, "true ? 1 : [cel.index(59), cel.index(59)].size()")), "1");
+  // A type of a few levels is told in full, one of many is cut.
+  const std::string told = show(nested(kMap, "cel.index(7) + 1"));
+  EXPECT_TRUE(told.starts_with("check: '+' does not take (map(map(")) << told.substr(0, 100);
+  EXPECT_LT(told.size(), 3000U);
+  EXPECT_LT(show(nested(kMap, "cel.index(59) + 1")).size(), 3000U);
+  // Open types, each a map from the next one to itself.
+  std::string open = "cel.block([[]";
+  for (int n = 0; n < 59; ++n) {
+    open += fmt::format(", [cel.index({0})[0], {{[][0]: [][0]}}]", n);
+  }
+  const std::string result = show(open + "], true || cel.index(59) == cel.index(59))");
+  EXPECT_TRUE(result == "true" || result == "check: the types of the expression are too large")
+      << result;
+}
+
 TEST(CelLimits, WorkOnLargeValuesIsCharged) {
   // Each walks a large value in every round and has an answer that lets the loop go on.
   const std::string_view rounds[] = {

@@ -72,7 +72,8 @@ constexpr std::size_t kMaxParams = 8;
 constexpr int kMaxTypeDepth = 16;
 
 constexpr const Type* kDynParam[] = {kSimple.data()};
-constexpr Type kAnyType{.kind = TypeKind::kType, .name = {}, .params = kDynParam, .parameter = 0};
+constexpr Type kAnyType{
+    .kind = TypeKind::kType, .name = {}, .params = kDynParam, .parameter = 0, .size = 2};
 
 std::span<const Type* const> keep(Arena& arena, std::span<const Type* const> params) {
   if (params.empty()) return {};
@@ -83,8 +84,11 @@ std::span<const Type* const> keep(Arena& arena, std::span<const Type* const> par
 
 const Type* make(Arena& arena, TypeKind kind, std::span<const Type* const> params,
                  std::string_view name = {}) {
-  return arena.make<Type>(
-      Type{.kind = kind, .name = name, .params = keep(arena, params), .parameter = 0});
+  std::uint32_t size = 1;
+  for (const Type* param : params) size += param->size;
+  if (size > kMaxTypeSize) return simple_type(TypeKind::kDyn);
+  return arena.make<Type>(Type{
+      .kind = kind, .name = name, .params = keep(arena, params), .parameter = 0, .size = size});
 }
 
 /// Reads the small grammar name [ "(" type { "," type } ")" ].
@@ -148,7 +152,8 @@ class Reader {
       return arena_.make<Type>(Type{.kind = TypeKind::kParameter,
                                     .name = {},
                                     .params = {},
-                                    .parameter = static_cast<std::uint32_t>(name[0] - 'A')});
+                                    .parameter = static_cast<std::uint32_t>(name[0] - 'A'),
+                                    .size = 1});
     }
     for (const Named& named : kNames) {
       if (named.name == name) return simple_type(named.kind);

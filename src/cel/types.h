@@ -37,7 +37,11 @@ struct Type {
   /// opaque: any number
   std::span<const Type* const> params;
   std::uint32_t parameter = 0;  ///< parameter: letter in a signature, number in the checker
+  std::uint32_t size = 1;       ///< names in the text of the type
 };
+
+/// A type of more names is dyn: {x: x} doubles the type of x, and again around it.
+inline constexpr std::uint32_t kMaxTypeSize = 500;
 
 /// The shared constant of a kind without parameters.
 const Type* simple_type(TypeKind kind);
