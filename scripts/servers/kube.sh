@@ -44,6 +44,9 @@ start_apiserver() {
   wait_for 60 "$D/apiserver.pid" "$D/apiserver.log" auth_get /api/v1/namespaces/default
 }
 
+# Told to end it closes its port at once but keeps open watches for a minute; a restart is to be seen by those as well.
+stop_apiserver() { stop_pid "$D/apiserver.pid" 1; }
+
 start_controller_manager() {
   spawn "$D/kcm.pid" "$D/kcm.log" kube-controller-manager --kubeconfig="$D/kubeconfig.kcm" \
     --bind-address=127.0.0.1 --secure-port="$KCM_PORT" --leader-elect=false --use-service-account-credentials=true \
@@ -135,7 +138,7 @@ case $COMMAND in
   env) print_env ;;
   restart-apiserver)
     load_ports
-    stop_pid "$D/apiserver.pid"
+    stop_apiserver
     start_apiserver
     ;;
   compact)
@@ -146,7 +149,7 @@ case $COMMAND in
     ;;
   stop)
     stop_pid "$D/kcm.pid"
-    stop_pid "$D/apiserver.pid"
+    stop_apiserver
     stop_pid "$D/etcd.pid"
     [ "${KEEP:-0}" = 1 ] || rm -rf "$D"
     ;;

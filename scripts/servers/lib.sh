@@ -45,15 +45,15 @@ wait_for() {
   done
 }
 
-# stop_pid PIDFILE: TERM, then KILL after 15 s; then what is left of the process group.
+# stop_pid PIDFILE [SECONDS]: TERM, then KILL after SECONDS (15); then what is left of the process group.
 stop_pid() {
-  local pidfile=$1 pid i
+  local pidfile=$1 limit=${2:-15} pid i
   [ -f "$pidfile" ] || return 0
   pid=$(cat "$pidfile")
   if kill -TERM "$pid" 2>/dev/null; then
-    for i in $(seq 150); do
+    for i in $(seq $((limit * 20))); do
       kill -0 "$pid" 2>/dev/null || break
-      sleep 0.1
+      sleep 0.05
     done
     kill -KILL "$pid" 2>/dev/null || true
   fi
