@@ -100,6 +100,7 @@ TEST(CelBatch, LiteralsOfWellKnownMessagesAreValues) {
               R"({"id":"t","value":{"boolValue":)" + std::string(value) + "}}")
         << expression;
   }
+  EXPECT_THAT(answer(R"("expr":"google.protobuf.Any{}")"), HasSubstr(R"("phase":"eval")"));
   EXPECT_THAT(answer(R"("expr":"Int64Value{value: 7}","container":"google.protobuf")"),
               HasSubstr(R"("int64Value":"7")"));
   for (const std::string_view wrong :

@@ -113,12 +113,18 @@ Value container(Evaluation& evaluation, const Value* args, std::size_t) {
   return fields.ok() ? value : wrong_fields(evaluation);
 }
 
+/// Any{}: there is no message for it to hold.
+Value any_message(Evaluation& evaluation, const Value*, std::size_t) {
+  return evaluation.error("an Any that holds no message has no value");
+}
+
 // What a wrapper holds may be compared with null, so the checker knows nothing about it.
 constexpr std::string_view kDyn = "map(string, dyn) -> dyn";
 
 constexpr FunctionEntry kFunctions[] = {
     {"@google.protobuf.Timestamp", false, timestamp, "map(string, dyn) -> timestamp"},
     {"@google.protobuf.Duration", false, duration, "map(string, dyn) -> duration"},
+    {"@google.protobuf.Any", false, any_message, kDyn},
     {"@google.protobuf.BoolValue", false, wrapper<Kind::kBool>, kDyn},
     {"@google.protobuf.BytesValue", false, wrapper<Kind::kBytes>, kDyn},
     {"@google.protobuf.DoubleValue", false, wrapper<Kind::kDouble>, kDyn},
