@@ -192,11 +192,12 @@ base::Result<> CollectRun::open_outputs() {
   return {};
 }
 
-ContextResult CollectRun::collect_from_cluster(const std::string& name) {
+ContextResult CollectRun::collect_from_cluster(const kube::Kubeconfig& config,
+                                               const std::string& name) {
   ContextResult failed;
   failed.context = name;
   failed.cluster = clusters_.at(name);
-  auto resolved = kubeconfig_->resolve(name);
+  auto resolved = config.resolve(name);
   if (!resolved) {
     failed.error = resolved.error();
     if (failed.error->reason.empty()) failed.error->reason = "context";
@@ -214,7 +215,8 @@ ContextResult CollectRun::collect_from_cluster(const std::string& name) {
 ContextResult CollectRun::collect_context(std::size_t index) {
   progress_->start_context();
   const std::string& name = contexts_[index];
-  if (!manifests_) return collect_from_cluster(name);
+  // choose_contexts() has set one of the two.
+  if (!manifests_) return kubeconfig_ ? collect_from_cluster(*kubeconfig_, name) : ContextResult();
   std::string cluster = clusters_.at(name);
   ContextResult result = collect_manifests(context_, *manifests_, plan_, cluster, options_.ns);
   for (const std::string& problem : manifests_->problems) result.warnings.push_back(problem);
@@ -236,12 +238,12 @@ void CollectRun::collect_contexts() {
   }
   std::mutex mutex;
   std::condition_variable ready;
-  std::vector<std::optional<ContextResult>> results(contexts_.size());
+  std::vector<std::unique_ptr<ContextResult>> results(contexts_.size());
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> ended = false;
   const auto work = [&] {
     for (std::size_t i = next++; i < contexts_.size() && !ended; i = next++) {
-      ContextResult result = collect_context(i);
+      auto result = std::make_unique<ContextResult>(collect_context(i));
       const std::scoped_lock lock(mutex);
       results[i] = std::move(result);
       ready.notify_all();
@@ -252,11 +254,10 @@ void CollectRun::collect_contexts() {
   for (std::size_t i = 0; i < count; ++i) workers.emplace_back(work);
   for (std::size_t i = 0; i < contexts_.size(); ++i) {
     std::unique_lock lock(mutex);
-    ready.wait(lock, [&] { return results[i].has_value(); });
-    ContextResult result = std::move(*results[i]);
-    results[i].reset();
+    ready.wait(lock, [&] { return results[i] != nullptr; });
+    const std::unique_ptr<ContextResult> result = std::move(results[i]);
     lock.unlock();
-    if (!deliver(std::move(result))) {
+    if (!deliver(std::move(*result))) {
       ended = true;
       break;
     }

@@ -38,7 +38,7 @@ class CollectRun {
   base::Result<> open_outputs();
   void collect_contexts();
   ContextResult collect_context(std::size_t index);
-  ContextResult collect_from_cluster(const std::string& name);
+  ContextResult collect_from_cluster(const kube::Kubeconfig& config, const std::string& name);
   /// Exports one context's rows and reports on it; false when the run should end.
   bool deliver(ContextResult result);
   int finish();

@@ -202,8 +202,8 @@ struct ExtractSession::Impl {
   std::FILE* err = nullptr;
   api::Profile profile;
   std::optional<extract::Program> program;
-  std::optional<extract::ExtractError> compile_error;
-  std::vector<std::string> columns;  ///< names of attributes, for the table
+  extract::ExtractError compile_error;  ///< why there is no program
+  std::vector<std::string> columns;     ///< names of attributes, for the table
   Table table;
   std::set<std::string> notes;  ///< said on stderr, once each
   std::uint64_t objects = 0;
@@ -359,7 +359,7 @@ bool ExtractSession::object(View object,
     traces = impl.program->explain(object, context);
     for (const auto& trace : traces) impl.note(trace);
   } else {
-    result = std::unexpected(*impl.compile_error);
+    result = std::unexpected(impl.compile_error);
   }
   if (!result) ++impl.failed;
   if (impl.options.table)
