@@ -75,7 +75,8 @@ std::optional<View> definition_of(const api::GroupVersionKind& gvk,
     if (object.text("kind") != "CustomResourceDefinition") continue;
     const auto spec = object.find("spec");
     const auto names = spec ? spec->find("names") : std::nullopt;
-    if (names && spec->text("group") == gvk.group && names->text("kind") == gvk.kind) return spec;
+    if (spec && names && spec->text("group") == gvk.group && names->text("kind") == gvk.kind)
+      return spec;
   }
   return std::nullopt;
 }
