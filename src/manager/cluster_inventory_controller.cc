@@ -115,7 +115,7 @@ base::Result<std::optional<base::Duration>> ClusterInventoryController::reconcil
 
 bool ClusterInventoryController::waiting(const Exporting& exporting,
                                          const collector::KnownNamespaces& known) const {
-  return !caches_.targets.synced() || !caches_.profiles.synced() || !caches_.inventories.synced() ||
+  return !caches_.targets.synced() || caches_.profiles.waiting() || !caches_.inventories.synced() ||
          caches_.cluster_scopes.waiting() || caches_.scopes.waiting() ||
          sinks_.waiting(exporting) || (!known.known && !known.error);
 }
@@ -127,7 +127,10 @@ base::Result<std::optional<base::Duration>> ClusterInventoryController::live(
             .exporting = exporting(*inventory, subject),
             .refs = {},
             .draft = StatusDraft(inventory->manifest, clock_.now())};
-  if (waiting(pass.exporting, known)) return std::optional<base::Duration>(kLookAgain);
+  if (waiting(pass.exporting, known)) {
+    KL_TRY(describe_waiting(context, pass));
+    return std::optional<base::Duration>(kLookAgain);
+  }
   pass.refs = sinks_.resolve(context, pass.exporting);
   pass.denied = check(pass, known);
   if (pass.denied && pass.denied->reason == "NoTargets" &&
@@ -147,6 +150,21 @@ base::Result<std::optional<base::Duration>> ClusterInventoryController::live(
   // Their events come from elsewhere, or not at all.
   if (pass.denied) next = std::min(next.value_or(kLookForTargets), kLookForTargets);
   return next;
+}
+
+base::Result<> ClusterInventoryController::describe_waiting(const base::Context& context,
+                                                            Pass& pass) {
+  InventoryFacts facts;
+  add_unlisted(caches_.targets, "cluster targets", facts.waiting);
+  add_unlisted(caches_.inventories, "inventories", facts.waiting);
+  if (facts.waiting.empty() || sinks_.waiting(pass.exporting)) return {};
+  pass.refs = sinks_.resolve(context, pass.exporting);
+  facts.rollup = true;
+  facts.complete = false;
+  facts.suspended = pass.inventory->object.spec.suspend.value_or(false);
+  facts.sinks = facts_of(pass.refs, {});
+  tell(context, writer_, pass.exporting.subject, set_conditions(pass.draft, facts));
+  return write_status(context, writer_, caches_.rollups, pass.exporting.subject, pass.draft);
 }
 
 std::optional<base::Error> ClusterInventoryController::check(

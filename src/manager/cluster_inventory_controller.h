@@ -72,6 +72,8 @@ class ClusterInventoryController {
   /// Something that decides what is exported is not read yet.
   [[nodiscard]] bool waiting(const Exporting& exporting,
                              const collector::KnownNamespaces& known) const;
+  /// Says so when what it waits for cannot be listed; nothing is exported meanwhile.
+  base::Result<> describe_waiting(const base::Context& context, Pass& pass);
   /// Fills the rollup and the floor; the first reason why nothing is exported.
   std::optional<base::Error> check(Pass& pass, const collector::KnownNamespaces& known) const;
   std::optional<base::Error> check_scopes(Pass& pass) const;

@@ -35,6 +35,8 @@ InventoryController::Readiness InventoryController::readiness(const std::string&
   if (!caches_.targets.synced() || !caches_.profiles.synced() || !caches_.scopes.synced()) {
     result.complete = false;
   }
+  add_unlisted(caches_.targets, "targets", result.waiting);
+  add_unlisted(caches_.profiles, "profiles", result.waiting);
   for (const auto& target : caches_.targets.in_namespace(ns)) {
     switch (board_.of(target->key())) {
       case TargetPhase::kUnknown:

@@ -1,6 +1,7 @@
 // What every controller does to the object that it looks at: finalizer, status, events.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "base/context.h"
@@ -41,6 +42,16 @@ base::Result<> write_status(const base::Context& context, Writer& writer, Object
   KL_ASSIGN(base::json::Value changed, writer.patch_status(context, subject, *patch));
   cache.put(std::move(changed));
   return {};
+}
+
+/// Adds to what an inventory waits for ("targets, which cannot be listed: ...") when that is so of
+/// a kind that decides what is exported.
+template <class T>
+void add_unlisted(const ObjectCache<T>& cache, const char* what,
+                  std::vector<std::string>& waiting) {
+  if (const auto error = cache.lookup_error()) {
+    waiting.push_back(std::string(what) + ", which cannot be listed: " + error->message);
+  }
 }
 
 /// Events of what conditions have to tell.

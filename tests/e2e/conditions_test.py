@@ -4,6 +4,7 @@ names a test for each. Also: whatever is deleted goes."""
 import pathlib
 import shutil
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -196,6 +197,19 @@ class Reasons(Conditions):
         self.faults()
         for kind, ns, name in (("inventory", "fine", "all"), ("cinventory", "", "all")):
             self.expect(kind, ns, name, "Ready=True/Exported")
+
+
+    def test_kinds_of_ours_that_cannot_be_listed(self):
+        for without, told in (("KollectTarget", {"inventory": "targets"}), ("KollectClusterTarget", {"cinventory": "cluster targets"}),
+                              ("KollectInventory", {"cinventory": "inventories"})):
+            with self.subTest(without):
+                self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+                documents = (team("fine", m.sqlite_sink("fine", "fine.db"), databaseSinkRefs=["file"]) + cluster_target("maps", "fine")
+                             + rollup("all", "fine", "file")).split("---\n")
+                self.begin("---\n".join(one for one in documents if f'"kind": "{without}"' not in one), without=(without,))
+                for kind, what in told.items():
+                    self.expect(kind, "fine", "all", "Ready=Unknown/Collecting", "SinkReachable=True/SinksReachable")
+                    self.assertIn(f"{what}, which cannot be listed", self.message(kind, "fine", "all", "Ready"))
 
 
 class Rights(Conditions):
