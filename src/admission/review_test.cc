@@ -168,6 +168,56 @@ TEST(Review, PruneExpressionsMustCompile) {
                          profile_with("$.a", R"(,"export":{"prune":{"jsonPaths":["$.a","$.a["],)"
                                              R"("cel":["value == 1 &&"]}})"))),
       ElementsAre("spec.export.prune.jsonPaths[1] Invalid", "spec.export.prune.cel[0] Invalid"));
+  EXPECT_THAT(errors_of(manifest(
+                  "KollectProfile",
+                  profile_with("$.a", R"(,"export":{"prune":{"preset":"quiet","defaults":false,)"
+                                      R"j("jqPathExpressions":[".a[]?","..","select(.x)"]}})j"))),
+              ElementsAre("spec.export.prune.preset Invalid",
+                          "spec.export.prune.jqPathExpressions[1] Invalid",
+                          "spec.export.prune.jqPathExpressions[2] Invalid"));
+  EXPECT_THAT(errors_of(manifest("KollectProfile",
+                                 profile_with("$.a", R"(,"export":{"prune":{"preset":"all"}})"))),
+              ElementsAre("spec.export.prune.preset NotSupported"));
+}
+
+TEST(Review, MetricsOfTheExportedObject) {
+  const auto errors = [](const std::string& path, const std::string& export_block) {
+    return errors_of(
+        manifest("KollectProfile",
+                 profile_with("$.a", R"(,"export":)" + export_block +
+                                         R"(,"metrics":[{"name":"m","path":")" + path + R"("}])")));
+  };
+  EXPECT_THAT(errors("resource.spec.replicas", R"({"mode":"Resource"})"), IsEmpty());
+  EXPECT_THAT(errors("all[*].n", R"({"mode":"Resource","as":"all"})"), IsEmpty());
+  for (const auto& [path, block] : {std::pair{"resource.spec.replicas", R"({"mode":"Attributes"})"},
+                                    std::pair{"resource", R"({"mode":"Resource"})"},
+                                    std::pair{"resource.spec[", R"({"mode":"Resource"})"},
+                                    std::pair{"resourceful.x", R"({"mode":"Resource"})"}}) {
+    EXPECT_THAT(errors(path, block), ElementsAre("spec.metrics[0].path Invalid")) << path;
+  }
+}
+
+TEST(Review, ScopesMayForbidWholeObjects) {
+  const Value attributes = manifest("KollectProfile", profile_with("$.a"));
+  const Value whole =
+      manifest("KollectProfile", profile_with("$.a", R"(,"export":{"mode":"Resource"})"));
+  const Value target = manifest("KollectTarget", R"({"profileRef":"x"})");
+  const Value cluster_target = manifest(
+      "KollectClusterTarget",
+      R"({"profileRef":{"name":"x","namespace":"default"},"namespaceSelector":{"matchLabels":{"a":"b"}}})");
+  for (const auto& [object, kind] :
+       {std::pair{&target, "KollectScope"}, std::pair{&cluster_target, "KollectClusterScope"}}) {
+    const auto errors = [&, object = object](const Value& profile, const Value& scope) {
+      return error_texts(review(*object, {profile, scope}, {}));
+    };
+    const Value forbids = manifest(kind, R"({"allowResourceExport":false})");
+    EXPECT_THAT(errors(whole, forbids), ElementsAre("spec.profileRef Forbidden")) << kind;
+    EXPECT_THAT(errors(attributes, forbids), IsEmpty()) << kind;
+    EXPECT_THAT(errors(whole, manifest(kind, "{}")), IsEmpty()) << kind;
+    EXPECT_THAT(errors(whole, manifest(kind, R"({"allowResourceExport":true})")), IsEmpty())
+        << kind;
+    EXPECT_THAT(error_texts(review(*object, {forbids}, {})), IsEmpty()) << "no profile yet";
+  }
 }
 
 // Spec crds 9 D1.

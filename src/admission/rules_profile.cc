@@ -5,6 +5,7 @@
 #include "admission/checks.h"
 #include "admission/rules.h"
 #include "base/strings.h"
+#include "extract/metric_path.h"
 #include "extract/program.h"
 
 namespace kollect::admission {
@@ -68,16 +69,35 @@ void check_attributes(Findings& findings, const api::ProfileSpec& spec, const Pr
   }
 }
 
+/// Attribute key of the exported object; "" when none is exported.
+std::string resource_key(const api::ProfileSpec& spec) {
+  if (!spec.export_spec || spec.export_spec->mode != "Resource") {
+    return {};
+  }
+  return spec.export_spec->as.empty() ? "resource" : spec.export_spec->as;
+}
+
+/// The value of a metric: an attribute, or a place in the exported object.
+void check_metric_path(Findings& findings, const std::string& field, const std::string& path,
+                       const std::set<std::string_view>& attributes, const std::string& key) {
+  if (attributes.contains(path)) {
+    return;
+  }
+  const auto nested = extract::object_metric(path, key);
+  if (!nested) {
+    findings.invalid(field, fmt::format("\"{}\" is no attribute of this profile", path));
+  } else if (!*nested) {
+    findings.invalid(field, nested->error());
+  }
+}
+
 void check_metric(Findings& findings, const std::string& path, const api::Metric& metric,
-                  const std::set<std::string_view>& attributes) {
+                  const std::set<std::string_view>& attributes, const std::string& key) {
   if (metric.path.empty()) {
     findings.required(path + ".path");
     return;
   }
-  if (!attributes.contains(metric.path)) {
-    findings.invalid(path + ".path",
-                     fmt::format("\"{}\" is no attribute of this profile", metric.path));
-  }
+  check_metric_path(findings, path + ".path", metric.path, attributes, key);
   if (metric.labels.size() > kMaxMetricLabels) {
     findings.too_many(path + ".labels", fmt::format("has {} entries, at most {} are allowed",
                                                     metric.labels.size(), kMaxMetricLabels));
@@ -106,7 +126,7 @@ void check_metrics(Findings& findings, const api::ProfileSpec& spec) {
     } else if (!names.insert(metric.name).second) {
       findings.duplicate(path + ".name", fmt::format("\"{}\" stands twice", metric.name));
     }
-    check_metric(findings, path, metric, attributes);
+    check_metric(findings, path, metric, attributes, resource_key(spec));
   }
 }
 
@@ -149,13 +169,16 @@ void check_export(Findings& findings, const api::ProfileSpec& spec, const Proble
               ex.prune->json_pointers[i]));
     }
   }
-  for (std::size_t i = 0; i < ex.prune->json_paths.size(); ++i) {
-    report(findings, problems, fmt::format("spec.export.prune.jsonPaths[{}]", i),
+  const auto report_prune = [&](const std::string& member) {
+    report(findings, problems, "spec.export.prune." + member,
            extract::CompileProblem::Kind::kInvalid);
-  }
-  for (std::size_t i = 0; i < ex.prune->cel.size(); ++i) {
-    report(findings, problems, fmt::format("spec.export.prune.cel[{}]", i),
-           extract::CompileProblem::Kind::kInvalid);
+  };
+  report_prune("preset");
+  for (const auto& [list, size] :
+       {std::pair{"jsonPaths", ex.prune->json_paths.size()},
+        std::pair{"jqPathExpressions", ex.prune->jq_path_expressions.size()},
+        std::pair{"cel", ex.prune->cel.size()}}) {
+    for (std::size_t i = 0; i < size; ++i) report_prune(fmt::format("{}[{}]", list, i));
   }
 }
 

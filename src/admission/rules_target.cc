@@ -69,6 +69,20 @@ std::optional<std::string> namespace_refusal(const api::ScopeSpec& scope,
   return std::nullopt;
 }
 
+/// Whole objects where a scope forbids them (spec: extraction 7). A profile that does not exist yet
+/// is passed over.
+void check_resource_export(Findings& findings, const api::ScopeSpec& scope,
+                           const std::string& scope_name,
+                           const std::optional<api::Profile>& profile) {
+  if (scope.allow_resource_export.value_or(true) || !profile || !profile->spec.export_spec ||
+      profile->spec.export_spec->mode != "Resource") {
+    return;
+  }
+  findings.forbidden("spec.profileRef",
+                     fmt::format("profile {} exports whole objects, which scope {} does not allow",
+                                 profile->metadata.name, scope_name));
+}
+
 /// T2 to T4 and the selectors that both kinds have (selection L-11).
 void check_filter(Findings& findings, const api::CollectionFilter& filter,
                   const std::optional<api::LabelSelector>& namespace_selector) {
@@ -105,9 +119,11 @@ void check_target(Findings& findings, const api::Target& target, const RuleConte
   const std::string ns = target.metadata.ns.empty() ? "default" : target.metadata.ns;
   if (const auto scope = found(findings, context.lookup.scope(ns))) {
     const auto profile = found(findings, context.lookup.profile(ns, spec.profile_ref));
-    deny(findings, kind_refusal(scope->spec, scope->metadata.name, spec, profile)) ||
-        deny(findings,
-             namespace_refusal(scope->spec, scope->metadata.name, spec.included_namespaces));
+    const std::string& name = scope->metadata.name;
+    if (!deny(findings, kind_refusal(scope->spec, name, spec, profile)) &&
+        !deny(findings, namespace_refusal(scope->spec, name, spec.included_namespaces))) {
+      check_resource_export(findings, scope->spec, name, profile);
+    }
   }
 }
 
@@ -138,7 +154,9 @@ void check_cluster_target(Findings& findings, const api::ClusterTarget& target,
       std::find(statics.begin(), statics.end(), spec.profile_ref.ns) == statics.end()) {
     findings.plain(fmt::format("cluster scope {} does not allow references to namespace {}", name,
                                spec.profile_ref.ns));
+    return;
   }
+  check_resource_export(findings, scope->spec, name, profile);
 }
 
 }  // namespace kollect::admission

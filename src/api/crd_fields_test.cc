@@ -121,10 +121,15 @@ Rows generated_rows() {
   return rows;
 }
 
-/// What we have beyond the list: the embedded database (spec: crds 5.4).
-const std::set<std::string> kAdditions = {"KollectDatabaseSink\tspec.sqlite",
+/// What we have beyond the list: the embedded database (spec: crds 5.4), and the second phase of
+/// mode Resource (spec: extraction 7).
+const std::set<std::string> kAdditions = {"KollectClusterScope\tspec.allowResourceExport",
+                                          "KollectDatabaseSink\tspec.sqlite",
                                           "KollectDatabaseSink\tspec.sqlite.path",
-                                          "KollectDatabaseSink\tspec.sqlite.table"};
+                                          "KollectDatabaseSink\tspec.sqlite.table",
+                                          "KollectProfile\tspec.export.prune.jqPathExpressions",
+                                          "KollectProfile\tspec.export.prune.preset",
+                                          "KollectScope\tspec.allowResourceExport"};
 
 TEST(CrdFields, EveryRowOfTheListIsGenerated) {
   Rows expected = expected_rows();

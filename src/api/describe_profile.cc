@@ -32,10 +32,18 @@ const Shape<Prune>& shape<Prune>() {
             "Cut what every object carries and nobody compares: managedFields, resourceVersion, "
             "generation and the "
             "bookkeeping annotations of kubectl and Argo CD. On unless false.");
+    s.field("jqPathExpressions", &Prune::jq_path_expressions,
+            "What to cut in the spelling of Argo CD, such as "
+            ".spec.template.spec.containers[] | select(.name == \"sidecar\").");
     s.field("jsonPaths", &Prune::json_paths,
             "Paths to cut, such as $.spec.template.metadata.annotations.");
     s.field("jsonPointers", &Prune::json_pointers,
             "RFC 6901 pointers to cut, such as /spec/replicas.");
+    s.field("preset", &Prune::preset,
+            "What is cut before all else, instead of defaults: nothing, what every object carries "
+            "(kubernetes), that and the marks of delivery tools (gitops), that and what changes "
+            "while an object stays the same (quiet).")
+        .one_of({"none", "kubernetes", "gitops", "quiet"});
     s.field("scrubKeys", &Prune::scrub_keys,
             "More key names whose values are masked at any depth, whatever their case, beside "
             "those of the operator.");
@@ -71,7 +79,11 @@ const Shape<Metric>& shape<Metric>() {
     s.field("labels", &Metric::labels, "Attributes that become labels of the series, five at most.")
         .set();
     s.field("name", &Metric::name, "Name of the series within the profile.").required();
-    s.field("path", &Metric::path, "Name of the attribute whose numbers are summed.").required();
+    s.field("path", &Metric::path,
+            "Name of the attribute whose numbers are summed, or a path into the exported object, "
+            "such as "
+            "resource.spec.replicas.")
+        .required();
   });
   return kShape;
 }

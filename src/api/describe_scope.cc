@@ -7,6 +7,8 @@ namespace {
 
 template <class T>
 void add_ceiling(Shape<T>& s) {
+  s.field("allowResourceExport", &T::allow_resource_export,
+          "Whether profiles of export mode Resource may be used. Yes unless false.");
   s.field("allowedGVKs", &T::allowed_gvks,
           "Kinds that may be collected, whatever their case. Empty: all kinds.")
       .atomic_list();

@@ -76,8 +76,10 @@ struct Attribute {
 struct Prune {
   std::vector<std::string> cel;
   std::optional<bool> defaults;
+  std::vector<std::string> jq_path_expressions;
   std::vector<std::string> json_paths;
   std::vector<std::string> json_pointers;
+  std::string preset;  ///< "": decided by `defaults`
   std::vector<std::string> scrub_keys;
 };
 
@@ -383,6 +385,7 @@ struct EventSink {
 // ------------------------------------------------------------------------------------
 
 struct ScopeSpec {
+  std::optional<bool> allow_resource_export;  ///< true by default
   std::vector<GroupVersionKind> allowed_gvks;
   std::vector<std::string> allowed_namespaces;
   std::vector<std::string> database_sink_refs;

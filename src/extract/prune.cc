@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "extract/jq_path.h"
 #include "extract/scrub_writer.h"
 
 namespace kollect::extract {
@@ -16,22 +17,6 @@ using base::json::View;
 constexpr std::size_t kMaxCelRules = 16;
 constexpr std::string_view kOutOfRange = "a number is out of the range of doubles";
 
-/// A member by its path; removed places are gone.
-std::optional<View> find_visible(View object, std::initializer_list<std::string_view> keys,
-                                 const NodeSet& removed) {
-  View at = object;
-  for (const auto key : keys) {
-    const auto next = at.find(key);
-    if (!next || removed.contains(*next)) return std::nullopt;
-    at = *next;
-  }
-  return at;
-}
-
-void mark(View object, std::initializer_list<std::string_view> keys, NodeSet& removed) {
-  if (const auto found = find_visible(object, keys, removed)) removed.insert(*found);
-}
-
 /// Digits without sign and leading zero (E-31), below `size`.
 std::optional<std::size_t> array_index(std::string_view token, std::size_t size) {
   if (token.empty() || (token.size() > 1 && token.front() == '0')) return std::nullopt;
@@ -40,6 +25,39 @@ std::optional<std::size_t> array_index(std::string_view token, std::size_t size)
   if (std::from_chars(token.data(), token.data() + token.size(), index).ec != std::errc{})
     return std::nullopt;
   return index < size ? std::optional(index) : std::nullopt;
+}
+
+PrunePreset preset_of(const api::Prune& prune, const Pruner::Report& report) {
+  if (prune.preset.empty()) {
+    return prune.defaults.value_or(true) ? PrunePreset::kKubernetes : PrunePreset::kNone;
+  }
+  const auto preset = parse_preset(prune.preset);
+  if (!preset) {
+    report("preset", ErrorClass::kPath,
+           fmt::format("\"{}\" is no preset; use none, kubernetes, gitops or quiet",
+                       base::cut_utf8(prune.preset, 40)));
+  } else if (prune.defaults) {
+    report("preset", ErrorClass::kPath, "takes the place of defaults; keep one of them");
+  }
+  return preset.value_or(PrunePreset::kNone);
+}
+
+/// They come after the other paths and see what those left.
+void compile_jq(const api::Prune& prune, const Pruner::Report& report,
+                std::vector<JsonPath>& paths) {
+  for (std::size_t i = 0; i < prune.jq_path_expressions.size(); ++i) {
+    const auto field = fmt::format("jqPathExpressions[{}]", i);
+    const auto text = jsonpath_of_jq(prune.jq_path_expressions[i]);
+    if (!text) {
+      report(field, ErrorClass::kPath, text.error());
+      continue;
+    }
+    auto path = JsonPath::compile(*text, JsonPath::Dialect::kPrune);
+    if (!path)
+      report(field, ErrorClass::kPath, path.error().message);
+    else
+      paths.push_back(std::move(*path));
+  }
 }
 
 void compile_cel(const api::Prune& prune, const Pruner::Report& report,
@@ -112,7 +130,7 @@ Pruner Pruner::compile(const api::ExportSpec& spec, const Report& report) {
     pruner.include_ = Include::kStatus;
   pruner.dedupe_identity_ = spec.dedupe_identity.value_or(true);
   if (!spec.prune) return pruner;
-  pruner.defaults_ = spec.prune->defaults.value_or(true);
+  pruner.preset_ = preset_of(*spec.prune, report);
   const auto& pointers = spec.prune->json_pointers;
   for (std::size_t i = 0; i < pointers.size(); ++i) {
     auto tokens = parse_pointer(pointers[i]);
@@ -129,6 +147,7 @@ Pruner Pruner::compile(const api::ExportSpec& spec, const Report& report) {
     else
       pruner.paths_.push_back(std::move(*path));
   }
+  compile_jq(*spec.prune, report, pruner.paths_);
   compile_cel(*spec.prune, report, pruner.cel_);
   return pruner;
 }
@@ -153,15 +172,11 @@ void Pruner::mark_sections(View object, NodeSet& removed) const {
 
 void Pruner::mark_fixed(View object, NodeSet& removed) const {
   if (dedupe_identity_) {
-    for (const auto* key : {"name", "namespace", "uid"}) mark(object, {"metadata", key}, removed);
+    for (const auto* key : {"name", "namespace", "uid"}) {
+      mark_member(object, {"metadata", key}, removed);
+    }
   }
-  if (!defaults_) return;
-  for (const auto* key : {"managedFields", "resourceVersion", "generation"})
-    mark(object, {"metadata", key}, removed);
-  for (const auto* key :
-       {"kubectl.kubernetes.io/last-applied-configuration", "argocd.argoproj.io/tracking-id"}) {
-    mark(object, {"metadata", "annotations", key}, removed);
-  }
+  mark_preset(preset_, object, removed);
 }
 
 void Pruner::mark_pointer(View object, const std::vector<std::string>& tokens, NodeSet& removed) {

@@ -14,6 +14,7 @@
 #include "extract/cel_environment.h"
 #include "extract/jsonpath.h"
 #include "extract/node_set.h"
+#include "extract/prune_preset.h"
 #include "extract/scrub.h"
 
 namespace kollect::extract {
@@ -52,9 +53,9 @@ class Pruner {
 
   Include include_ = Include::kSpecAndStatus;
   bool dedupe_identity_ = true;
-  bool defaults_ = true;
+  PrunePreset preset_ = PrunePreset::kKubernetes;
   std::vector<std::vector<std::string>> pointers_;
-  std::vector<JsonPath> paths_;
+  std::vector<JsonPath> paths_;  ///< jsonPaths, then jqPathExpressions
   std::vector<cel::Program> cel_;
 };
 
