@@ -10,6 +10,25 @@ using base::json::Array;
 using base::json::Object;
 using base::json::Value;
 
+namespace {
+
+/// A merge patch: members that went are null, at every depth.
+Value difference(const Object& before, const Object& after) {
+  Object changed;
+  for (const auto& [key, value] : after) {
+    const Value* old = before.find(key);
+    if (old != nullptr && *old == value) continue;
+    const bool objects = old != nullptr && old->is_object() && value.is_object();
+    changed.set(key, objects ? difference(old->as_object(), value.as_object()) : value);
+  }
+  for (const auto& [key, value] : before) {
+    if (!after.contains(key)) changed.set(key, Value());
+  }
+  return {std::move(changed)};
+}
+
+}  // namespace
+
 StatusDraft::StatusDraft(const Value& object, base::WallTime now) : now_(now) {
   const Value* status = object.find("status");
   before_ = status != nullptr && status->is_object() ? *status : Value(Object());
@@ -92,17 +111,8 @@ Value StatusDraft::conditions_like(const Value* before, const Condition& conditi
 std::optional<Value> StatusDraft::patch() {
   if (generation_ > 0 && tells_generation_) set_field("observedGeneration", generation_);
   if (status_ == before_) return std::nullopt;
-  Object changed;
-  for (const auto& [key, value] : status_.as_object()) {
-    const Value* old = before_.find(key);
-    if (old != nullptr && *old == value) continue;
-    changed.set(key, value);
-  }
-  for (const auto& [key, value] : before_.as_object()) {
-    if (!status_.as_object().contains(key)) changed.set(key, Value());
-  }
   Object patch;
-  patch.set("status", Value(std::move(changed)));
+  patch.set("status", difference(before_.as_object(), status_.as_object()));
   return Value(std::move(patch));
 }
 

@@ -45,6 +45,13 @@ TEST(StatusDraft, OnlyDifferencesAreSentAndRemovedFieldsAreNull) {
   EXPECT_EQ(base::json::compact(*draft.patch()), R"({"status":{"itemCount":6,"old":null}})");
 }
 
+TEST(StatusDraft, MembersOfMembersToo) {
+  StatusDraft draft(parse(R"({"status":{"a":{"b":{"x":1,"y":2},"c":3},"d":{}}})"), kNow);
+  draft.set_field("a", parse(R"({"b":{"x":1,"z":[{}]},"c":{"e":4}})"));
+  EXPECT_EQ(base::json::canonical(*draft.patch()),
+            R"({"status":{"a":{"b":{"y":null,"z":[{}]},"c":{"e":4}}}})");
+}
+
 TEST(StatusDraft, ANewObjectGetsAWholeStatus) {
   StatusDraft draft(parse(R"({"metadata":{"generation":1}})"), kNow);
   draft.set({.type = "Degraded", .status = "True", .reason = "Suspended", .message = "s"});

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "manager/upkeep.h"
+#include "sinks/preview.h"
 
 namespace kollect::manager {
 
@@ -15,6 +16,7 @@ using base::json::Value;
 namespace {
 
 constexpr const char* kTestAnnotation = "kollect.dev/test-connection";
+constexpr const char* kPreviewAnnotation = "kollect.dev/preview";
 constexpr const char* kRequestedAt = "kollect.dev/requestedAt";
 
 std::string annotation(const api::Metadata& meta, const char* key) {
@@ -24,6 +26,25 @@ std::string annotation(const api::Metadata& meta, const char* key) {
 
 bool asked_by_annotation(const api::Metadata& meta) {
   return base::to_lower(annotation(meta, kTestAnnotation)) == "true";
+}
+
+/// status.preview while the annotation asks for it. One that says the same stays as it is, with the
+/// time at which it was made.
+template <class T>
+void set_preview(StatusDraft& draft, const Cached<T>& sink, base::WallTime now) {
+  const auto wanted = base::to_lower(base::trim(annotation(sink.meta(), kPreviewAnnotation)));
+  if (wanted != "true" || sink.problem) {
+    draft.set_field("preview", Value());
+    return;
+  }
+  Object fresh = sinks::preview(sink.object);
+  if (const Value* shown = draft.field("preview"); shown != nullptr && shown->is_object()) {
+    Object before = shown->as_object();
+    before.erase("renderedAt");
+    if (Value(std::move(before)) == Value(fresh)) return;
+  }
+  fresh.set("renderedAt", base::format_rfc3339_seconds(now));
+  draft.set_field("preview", std::move(fresh));
 }
 
 SinkFacts::Test test_of(const ProbeRecord& record) {
@@ -150,6 +171,7 @@ base::Result<std::optional<base::Duration>> SinkController<T>::reconcile(
   }
   StatusDraft draft(sink->manifest, clock_.now());
   draft.without_generation();
+  set_preview(draft, *sink, clock_.now());
   const Subject subject = subject_of(kind_, sink->manifest);
   tell(context, writer_, subject, set_sink_conditions(draft, sink->manifest, facts));
   KL_TRY(write_status(context, writer_, cache_, subject, draft));

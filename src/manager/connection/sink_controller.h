@@ -1,4 +1,5 @@
-// The three sink kinds: probes of their backends (spec: runtime 7.5). Exports are not made here.
+// The three sink kinds: probes of their backends, and previews of what would be written (spec:
+// runtime 7.5). Exports are not made here.
 #pragma once
 
 #include <cstdint>

@@ -206,6 +206,34 @@ TEST_F(Sinks, UncheckedCertificatesAreTold) {
   EXPECT_EQ(after_look(), kGood);
 }
 
+TEST_F(Sinks, APreviewIsShownAsLongAsItIsAskedFor) {
+  const auto shown = [&] {
+    const base::json::Value sink = server_.at(std::string(kOurs) + kPath);
+    const auto* found = sink.at_path({"status", "preview"});
+    return found != nullptr ? base::json::canonical(*found) : "";
+  };
+  constexpr const char* kWanted = "{'kollect.dev/preview':' True '}";
+  database("{'type':'mongodb','connectionTest':false,'mongodb':{'database':'d','collection':'c'}}",
+           kWanted);
+  look();
+  const std::string first = shown();
+  EXPECT_THAT(first, HasSubstr(R"("renderedAt":"2026-02-03T04:05:06Z")"));
+  EXPECT_THAT(first, HasSubstr("expectedIndexKeys"));
+  EXPECT_THAT(server_.take_writes(), ElementsAre("PATCH status"));
+  clock_.advance(1h);
+  watch(database_feed_, "kollectdatabasesinks", "db");
+  look();
+  EXPECT_THAT(server_.take_writes(), IsEmpty()) << "it says the same";
+  // What does not belong to the other type goes.
+  file_sink(true, kOff, kWanted, 2);
+  look();
+  EXPECT_EQ(shown(), R"({"inputSampleSource":"synthetic","provisioningMode":"ensure",)"
+                     R"("renderedAt":"2026-02-03T05:05:06Z","serializationFormat":"json"})");
+  file_sink(true, kOff, "{'kollect.dev/preview':'yes'}", 2);
+  look();
+  EXPECT_EQ(shown(), "");
+}
+
 TEST_F(Sinks, WhatIsDeletedIsLeftAlone) {
   file_sink(true);
   look();

@@ -127,14 +127,8 @@ class PostgresSink final : public Sink {
 
 std::string PostgresSink::table_name(const Export& head) const {
   if (options_.naming_template.empty()) return options_.table.table;
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {"{cluster}", head.cluster.empty() ? std::string_view("default") : head.cluster},
-      {"{namespace}", head.inventory.ns},
-      {"{name}", head.inventory.name},
-      {"{extension}", ""}};
-  std::string name = options_.naming_template;
-  for (const auto& [word, value] : words) name = base::replace_all(name, word, value);
-  return postgres::companion_name(postgres::column_text(name), "");
+  return postgres::named_table(options_.naming_template, head.cluster, head.inventory.ns,
+                               head.inventory.name);
 }
 
 base::Result<> PostgresSink::connect(const base::Context& context) {

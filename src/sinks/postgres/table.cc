@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "sinks/postgres/payload.h"
 
 namespace kollect::sinks::postgres {
 
@@ -406,6 +407,18 @@ base::Result<Table> prepare_table(const base::Context& context, Connection& conn
 
 std::string create_table_sql(std::string_view schema, std::string_view table) {
   return fill(kTable, schema, table);
+}
+
+std::string named_table(std::string_view naming_template, std::string_view cluster,
+                        std::string_view ns, std::string_view inventory) {
+  const std::pair<std::string_view, std::string_view> words[] = {
+      {"{cluster}", cluster.empty() ? std::string_view("default") : cluster},
+      {"{namespace}", ns},
+      {"{name}", inventory},
+      {"{extension}", ""}};
+  std::string name(naming_template);
+  for (const auto& [word, value] : words) name = base::replace_all(name, word, value);
+  return companion_name(column_text(name), "");
 }
 
 std::string companion_name(std::string_view table, std::string_view suffix) {

@@ -43,6 +43,10 @@ base::Result<Table> look_at_table(const base::Context& context, Connection& conn
 /// The statement that `ensure` runs for the main table.
 std::string create_table_sql(std::string_view schema, std::string_view table);
 
+/// The table of an inventory by a naming template.
+std::string named_table(std::string_view naming_template, std::string_view cluster,
+                        std::string_view ns, std::string_view inventory);
+
 /// `table` and a suffix within PostgreSQL's 63 bytes: a name that is too long is cut and gets a
 /// hash, so that two names stay two.
 std::string companion_name(std::string_view table, std::string_view suffix);
