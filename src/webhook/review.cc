@@ -99,6 +99,32 @@ bool is_dying(const Value& object) {
   return time != nullptr && !time->is_null();
 }
 
+/// Annotations of ours that rules look at.
+Object own_annotations(const Value& object) {
+  Object own;
+  const Value* annotations = object.at_path({"metadata", "annotations"});
+  if (annotations == nullptr || !annotations->is_object()) return own;
+  for (const auto& [key, value] : annotations->as_object()) {
+    if (key.starts_with("kollect.dev/")) own.set(key, value);
+  }
+  return own;
+}
+
+/// An update of what no rule looks at: a finalizer, labels, an owner. An object that breaks a rule,
+/// because it is older than the rule or the scope, must not be stuck for that: not for its owner
+/// and not for the operator, which adds its finalizer.
+bool changes_nothing(const Value& question, const Value& object) {
+  if (question.text("operation") != "UPDATE") return false;
+  const Value* before = question.find("oldObject");
+  if (before == nullptr || !before->is_object()) return false;
+  const auto spec_of = [](const Value& one) {
+    const Value* spec = one.find("spec");
+    return spec != nullptr ? *spec : Value();
+  };
+  return spec_of(*before) == spec_of(object) &&
+         Value(own_annotations(*before)) == Value(own_annotations(object));
+}
+
 /// The response without its uid. Error: what is wrong with the question.
 base::Result<Object> judge(const Value& question, std::string_view kind,
                            const admission::Lookup& lookup, const admission::Settings& settings) {
@@ -115,7 +141,11 @@ base::Result<Object> judge(const Value& question, std::string_view kind,
         fmt::format("this path is asked about {}, not about {}", kind, object->text("kind")));
   }
   if (is_dying(*object)) return allowed();
-  return response_of(*object, admission::review(*object, lookup, settings));
+  auto verdict = admission::review(*object, lookup, settings);
+  if (verdict.stage != Verdict::Stage::kAccept && changes_nothing(question, *object)) {
+    return allowed();
+  }
+  return response_of(*object, std::move(verdict));
 }
 
 const api::KindInfo* kind_at(std::string_view path) {

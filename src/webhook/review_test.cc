@@ -121,7 +121,7 @@ TEST(WebhookReview, DenialsNameEveryField) {
   for (const char* operation : {"CREATE", "UPDATE"}) {
     const Value given = response(
         "KollectTarget",
-        question(manifest("KollectTarget", kBad), operation, manifest("KollectTarget", kBad)));
+        question(manifest("KollectTarget", kBad), operation, manifest("KollectTarget", kGood)));
     EXPECT_EQ(brief(given), "403 Forbidden");
     EXPECT_EQ(given.find("warnings"), nullptr);
     EXPECT_THAT(message(given), StartsWith("KollectTarget \"x\" is invalid: spec."));
@@ -177,6 +177,39 @@ TEST(WebhookReview, DeletionsAreNeverInTheWay) {
     EXPECT_EQ(brief(response(kind.kind, question(dying, "UPDATE", dying), unreadable)), "allowed")
         << kind.kind;
   }
+}
+
+// What breaks a rule already can be finalized, labelled and owned; it cannot be made worse.
+TEST(WebhookReview, UpdatesThatNoRuleLooksAt) {
+  const std::string before = manifest("KollectTarget", kBad);
+  const auto update = [&](const std::string& kind, const std::string& from, const std::string& to,
+                          bool readable = true) {
+    return brief(response(kind, question(to, "UPDATE", from), Scopes(readable)));
+  };
+  const std::string finalized = manifest(
+      "KollectTarget", kBad, R"(,"finalizers":["kollect.dev/target-cleanup"],"labels":{})");
+  EXPECT_EQ(update("KollectTarget", before, finalized), "allowed");
+  EXPECT_EQ(update("KollectTarget", manifest("KollectTarget", kGood),
+                   manifest("KollectTarget", kGood, R"(,"labels":{"a":"b"})"), false),
+            "allowed");
+  EXPECT_EQ(update("KollectTarget", before,
+                   manifest("KollectTarget", R"({"profileRef":"a/b","suspend":true})")),
+            "403 Forbidden");
+  EXPECT_EQ(brief(response("KollectTarget", question(before, "UPDATE"))), "403 Forbidden");
+  EXPECT_EQ(brief(response("KollectTarget", question(before, "CREATE", before))), "403 Forbidden");
+  // An annotation that gives a right counts like the spec.
+  constexpr const char* kSecrets =
+      R"({"targetGVK":{"version":"v1","kind":"Secret"},"attributes":[{"name":"a","path":"$.data.a"}]})";
+  const std::string allowed =
+      manifest("KollectProfile", kSecrets,
+               R"(,"annotations":{"kollect.dev/allow-secret-extraction":"true","note":"1"})");
+  EXPECT_EQ(update("KollectProfile", allowed,
+                   manifest("KollectProfile", kSecrets, R"(,"annotations":{"note":"1"})")),
+            "403 Forbidden");
+  EXPECT_EQ(update("KollectProfile",
+                   manifest("KollectProfile", kSecrets, R"(,"annotations":{"note":"1"})"),
+                   manifest("KollectProfile", kSecrets, R"(,"annotations":{"note":"2"})")),
+            "allowed");
 }
 
 TEST(WebhookReview, SettingsOfTheOperatorCount) {

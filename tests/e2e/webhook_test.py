@@ -220,9 +220,31 @@ class Verdicts(Webhooks):
             for beside in one["context"]:
                 self.assertEqual(self.api.call("DELETE", f"{place(beside)}/{beside['metadata']['name']}")[0], 200)
 
+    def policy(self, word):
+        webhooks = self.api.call("GET", CONFIGURATION_PATH)[1]["webhooks"]
+        for webhook in webhooks:
+            webhook["failurePolicy"] = word
+        self.assertEqual(self.api.merge(CONFIGURATION_PATH, {"webhooks": webhooks})[0], 200)
+
     def test_updates_are_judged_and_deletions_are_not(self):
+        # Older than the rule that it breaks.
+        old = target(NS, "old", profile="a/b")
+        old_path = f"{place(old)}/old"
+        self.policy("Ignore")
+        op.until("nobody judges", lambda: self.api.create(old, real=True)[0] in (201, 409))
+        self.policy("Fail")
         operator = self.self_signed()
         self.until_asked()
+
+        def finalized():
+            return "kollect.dev/target-cleanup" in self.api.call("GET", old_path)[1]["metadata"].get("finalizers", [])
+
+        op.until("a finalizer", finalized)
+        self.assertEqual(self.api.merge(old_path, {"metadata": {"finalizers": None, "labels": {"a": "b"}}})[0], 200)
+        op.until("it is back", finalized)
+        self.assertEqual(self.api.merge(old_path, {"spec": {"suspend": True}})[0], 403)
+        self.assertEqual(self.api.call("DELETE", old_path)[0], 200)
+        op.until("it has gone", lambda: self.api.call("GET", old_path)[0] == 404)
         held = target(NS, "held")
         held["metadata"]["finalizers"] = ["test.example/held"]
         path = f"{place(held)}/held"
