@@ -114,6 +114,7 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
       return denied;
     }
     if (auto denied = rules_of(*scope).kinds_denied(selection.kinds())) return denied;
+    if (auto denied = rules_of(*scope).resource_denied(profile->object.spec)) return denied;
   }
   facts.namespaces = namespaces.effective.size();
   collector_.register_target({.target = owner_of(target->key()),

@@ -63,6 +63,16 @@ std::optional<base::Error> ScopeRules::namespaces_denied(
       "ScopeNamespaceDenied");
 }
 
+std::optional<base::Error> ScopeRules::resource_denied(const api::ProfileSpec& profile) const {
+  if (spec->allow_resource_export.value_or(true) || !profile.export_spec ||
+      profile.export_spec->mode != "Resource") {
+    return std::nullopt;
+  }
+  return base::configuration(
+      fmt::format("scope {} does not allow profiles that export whole objects", name),
+      "ScopeResourceExportDenied");
+}
+
 std::optional<base::Error> ScopeRules::sink_denied(const std::string& family,
                                                    const std::string& sink) const {
   const auto& list = family == "snapshot"   ? spec->snapshot_sink_refs

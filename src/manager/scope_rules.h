@@ -24,6 +24,8 @@ struct ScopeRules {
   /// ScopeNamespaceDenied: names those outside, at most ten.
   [[nodiscard]] std::optional<base::Error> namespaces_denied(
       const std::vector<std::string>& namespaces) const;
+  /// ScopeResourceExportDenied: the profile exports whole objects.
+  [[nodiscard]] std::optional<base::Error> resource_denied(const api::ProfileSpec& profile) const;
   /// ScopeSinkDenied. `family`: "snapshot", "database", "event".
   [[nodiscard]] std::optional<base::Error> sink_denied(const std::string& family,
                                                        const std::string& sink) const;

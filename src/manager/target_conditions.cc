@@ -27,7 +27,8 @@ bool is_sink_reason(const std::string& reason) {
 /// These are said by an event when they come (spec: runtime 7.1).
 bool has_event(const std::string& reason) {
   return reason == "ScopeGVKDenied" || reason == "ScopeNamespaceDenied" ||
-         reason == "ProfileForbidden" || reason == "ExtractionFailed" || is_sink_reason(reason);
+         reason == "ScopeResourceExportDenied" || reason == "ProfileForbidden" ||
+         reason == "ExtractionFailed" || is_sink_reason(reason);
 }
 
 void reachable(StatusDraft& draft, const TargetFacts& facts) {

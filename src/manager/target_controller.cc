@@ -93,6 +93,13 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
       .names = &spec.names,
       .opt_in = spec.watch_mode == "OptIn"};
   KL_ASSIGN(const ScopePtr scope, enforced_scope(caches_.scopes, ns));
+  if (scope) {
+    if (auto denied = rules_of(*scope).resource_denied(profile->object.spec)) {
+      // What may not leave does not stay where it went either.
+      phase = TargetPhase::kGone;
+      return denied;
+    }
+  }
   KL_ASSIGN(auto selection, compile_selection(filter, profile->object.spec.target_gvk));
   KL_ASSIGN(auto program, compile_program(*profile, spec.resource_rules, options_.extract));
   const collector::KnownNamespaces known = collector_.namespaces();

@@ -74,8 +74,13 @@ class ClusterTargets(op.Scenario):
         self.expect(["atlas", "corvus"], "True/ScopeGVKDenied")
         self.sandbox.patch(scope + "/limits", spec={"allowedGVKs": None, "allowedStaticRefNamespaces": ["atlas"]})
         op.until("the profile's namespace is not allowed", lambda: self.stands()[1] == "True/ScopeNamespaceDenied")
-        self.sandbox.call("DELETE", scope + "/limits")
+        profile = API + "namespaces/ops/kollectprofiles/apps"
+        self.sandbox.patch(profile, spec={"export": {"mode": "Resource"}})
+        self.sandbox.patch(scope + "/limits", spec={"allowedStaticRefNamespaces": None, "allowResourceExport": False})
+        self.expect(["atlas", "corvus"], "True/ScopeResourceExportDenied")
+        self.sandbox.patch(profile, spec={"export": None})
         self.expect(["atlas", "corvus"], both)
+        self.sandbox.call("DELETE", scope + "/limits")
         self.sandbox.patch("/api/v1/namespaces/corvus", metadata={"labels": {"tier": None}})
         self.expect(["atlas"], "profile ops/apps: 1 namespace, 1 resource")  # T3
         self.sandbox.call("POST", "/api/v1/namespaces", namespace("eos", {"tier": "prod"}, {}))

@@ -47,6 +47,9 @@ class Scopes(op.Scenario):
         found = harness.sqlite_rows(self.folder / "ops.db", "SELECT target_name, name FROM inventory_rows ORDER BY 1, 2")
         return None if found is None else [f"{target}: {name}" for target, name in found]
 
+    def attributes(self, name):
+        return next((text for text, in harness.sqlite_rows(self.folder / "ops.db", f"SELECT attributes FROM inventory_rows WHERE name = '{name}'") or []), None)
+
     def events(self):
         return {(e["type"], e["reason"]) for e in self.sandbox.call("GET", "/api/v1/events")["items"]}
 
@@ -92,6 +95,21 @@ class Scopes(op.Scenario):
             return self.status("kollectinventories", "all")["sinkExports"][0]["conditions"][0]["message"]
 
         op.until("the floor", lambda: "every 2m0s" in interval())
+
+    def test_whole_objects(self):
+        self.start()
+        op.until("exported", lambda: len(self.rows() or []) == 3)
+        self.sandbox.patch(OPS + "kollectprofiles/apps", spec={"export": {"mode": "Resource"}})
+        op.until("the whole object", lambda: "resource" in (self.attributes("api") or ""))
+        # What may not leave goes where it went, and nothing else does.
+        self.scope(allowResourceExport=False)
+        self.expect("kollecttargets", "apps", "Degraded", "True/ScopeResourceExportDenied")
+        op.until("it goes", lambda: self.rows() == ["nodes: n1", "nodes: n3"])
+        self.assertIn(("Warning", "ScopeResourceExportDenied"), self.events())
+        self.sandbox.patch(OPS + "kollectprofiles/apps", spec={"export": {"mode": "Attributes"}})
+        self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
+        op.until("it is back", lambda: self.rows() == ["apps: api", "nodes: n1", "nodes: n3"])
+        self.assertNotIn("resource", self.attributes("api"))
 
     def test_scopes_that_cannot_be_read_are_not_absent(self):
         self.start(without=("KollectScope",))

@@ -10,6 +10,7 @@
 
 #include "base/json/document.h"
 #include "base/json/write.h"
+#include "extract/metric_path.h"
 
 namespace kollect::manager {
 namespace {
@@ -35,6 +36,34 @@ std::string label_text(const std::optional<View>& value) {
   if (value->is_string()) return std::string(value->as_string());
   return base::json::compact(base::json::to_value(*value));
 }
+
+/// What a definition sums.
+class Reader {
+ public:
+  Reader(const api::Metric& metric, const std::string& resource_key)
+      : path_(metric.path), key_(resource_key) {
+    auto nested = extract::object_metric(path_, key_);
+    if (nested && *nested) nested_ = std::move(**nested);
+  }
+  /// Its value in a row; of several places in an object their sum.
+  [[nodiscard]] std::optional<double> of(View attributes) const {
+    const auto plain = attributes.find(path_);
+    if (plain || !nested_) return number_of(plain);
+    const auto object = attributes.find(key_);
+    std::vector<View> found;
+    if (!object || !nested_->evaluate(*object, found)) return std::nullopt;
+    std::optional<double> sum;
+    for (const View value : found) {
+      if (const auto number = number_of(value)) sum = sum.value_or(0) + *number;
+    }
+    return sum;
+  }
+
+ private:
+  const std::string& path_;
+  const std::string& key_;
+  std::optional<extract::JsonPath> nested_;
+};
 
 /// A name of an attribute as Prometheus takes labels; ours keep theirs.
 std::string label_name(const std::string& attribute) {
@@ -81,6 +110,20 @@ std::optional<double> number_in(std::string_view text) {
   return negative ? -number : number;
 }
 
+ShownTarget shown_target(const inventory::Owner& target, const api::Profile& profile) {
+  const api::ProfileSpec& spec = profile.spec;
+  ShownTarget shown{
+      .target = target,
+      .profile = profile.metadata.name,
+      .profile_version = fmt::format("{} {}", profile.metadata.uid, profile.metadata.generation),
+      .gvk = spec.target_gvk,
+      .definitions = spec.metrics};
+  if (spec.export_spec && spec.export_spec->mode == "Resource") {
+    shown.resource_key = spec.export_spec->as.empty() ? "resource" : spec.export_spec->as;
+  }
+  return shown;
+}
+
 void DomainSeries::refresh(const ShownTarget& target, State& state) {
   const inventory::Owner& wanted = target.target;
   const auto reader = store_.subscribe([&](const inventory::Owner& owner) {
@@ -100,6 +143,8 @@ void DomainSeries::refresh(const ShownTarget& target, State& state) {
     if (one.labels.empty()) empty.series[one.name] = 0;
   }
   state.kinds[gvk_text(target.gvk.group, target.gvk.version, target.gvk.kind)] = empty;
+  std::vector<Reader> readers;
+  for (const api::Metric& one : target.definitions) readers.emplace_back(one, target.resource_key);
   Document document;
   const inventory::Snapshot rows = reader->snapshot();
   (void)rows.for_each([&](const inventory::RowView& row) -> base::Result<> {
@@ -113,8 +158,9 @@ void DomainSeries::refresh(const ShownTarget& target, State& state) {
         if (const auto number = number_of(value)) sums.series[std::string(name)] += *number;
       }
     }
-    for (const api::Metric& one : target.definitions) {
-      const auto number = number_of(attributes.find(one.path));
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+      const api::Metric& one = target.definitions[i];
+      const auto number = readers[i].of(attributes);
       if (!number) continue;
       if (one.labels.empty()) {
         sums.series[one.name] += *number;

@@ -27,7 +27,10 @@ struct ShownTarget {
   std::string profile_version;  ///< changes with the profile
   api::GroupVersionKind gvk;    ///< of the profile; counted with 0 when there are no rows
   std::vector<api::Metric> definitions;
+  std::string resource_key = {};  ///< attribute that is the exported object; "": there is none
 };
+/// Of a target that uses this profile.
+ShownTarget shown_target(const inventory::Owner& target, const api::Profile& profile);
 
 /// The rows of a target are read again when they have changed and the interval is over; in between
 /// the last state is shown, and of targets that are gone nothing. Thread-safe.

@@ -116,6 +116,32 @@ TEST(DomainSeries, RowsAreReadAgainWhenTheyChangedAndTheIntervalIsOver) {
   EXPECT_EQ(rows.store.stats().tombstones, 0U);  // nothing is remembered for the page
 }
 
+TEST(DomainSeries, PlacesInTheExportedObject) {
+  Rows rows;
+  ShownTarget& target = rows.target("a", "t");
+  target.resource_key = "whole";
+  target.definitions = {
+      {.labels = {}, .name = "replicas", .path = "whole.spec.replicas"},
+      {.labels = {}, .name = "ports", .path = "whole['spec'].ports[*].port"},
+      {.labels = {}, .name = "plain", .path = "whole.attribute"},
+      {.labels = {}, .name = "other", .path = "wholesale.spec"},
+  };
+  rows.row("a", "t", "x",
+           R"({"whole":{"spec":{"replicas":2,"ports":[{"port":1},{"port":"x"},{"port":"20"}]}}})");
+  rows.row("a", "t", "y", R"({"whole":{"spec":{"replicas":3}},"whole.attribute":7})");
+  rows.row("a", "t", "z", R"({"whole":"text"})");
+  const std::string page = rows.page();
+  for (const auto& [series, value] :
+       {std::pair{"replicas", 5}, {"ports", 21}, {"plain", 7}, {"other", 0}}) {
+    EXPECT_THAT(page, HasSubstr(Rows::line(series, value)));
+  }
+  api::Profile profile;
+  profile.metadata.name = "apps";
+  EXPECT_EQ(shown_target(target.target, profile).resource_key, "");
+  profile.spec.export_spec.emplace().mode = "Resource";
+  EXPECT_EQ(shown_target(target.target, profile).resource_key, "resource");
+}
+
 TEST(DomainSeries, LabelsGroupRowsAndOddNamesStayLabels) {
   Rows rows;
   ShownTarget& target = rows.target("a", "t");

@@ -1,7 +1,5 @@
 #include "manager/telemetry/shown_targets.h"
 
-#include <fmt/format.h>
-
 namespace kollect::manager {
 
 std::vector<ShownTarget> shown_targets(const ObjectCache<api::Profile>& profiles,
@@ -12,13 +10,7 @@ std::vector<ShownTarget> shown_targets(const ObjectCache<api::Profile>& profiles
   const auto add = [&](const inventory::Owner& owner, const Key& profile_key) {
     const auto profile = profiles.get(profile_key);
     if (!profile || profile->problem || !tenures.is_open(owner.ns)) return;
-    const api::ProfileSpec& spec = profile->object.spec;
-    shown.push_back(
-        {.target = owner,
-         .profile = profile_key.name,
-         .profile_version = fmt::format("{} {}", profile->meta().uid, profile->meta().generation),
-         .gvk = spec.target_gvk,
-         .definitions = spec.metrics});
+    shown.push_back(shown_target(owner, profile->object));
   };
   using Class = inventory::OwnerClass;
   for (const auto& target : targets.all()) {
