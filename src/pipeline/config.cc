@@ -40,7 +40,8 @@ class Loader {
     settings.allow_private_sinks = options_.allow_private_sinks;
     settings.allow_local_sinks = true;
     // The folder is the policy: no scopes, no look-ups (spec: pipeline 3).
-    admission::Verdict verdict = admission::review(manifest.value, {}, settings);
+    admission::Verdict verdict =
+        admission::review(manifest.value, std::vector<base::json::Value>{}, settings);
     for (const std::string& path : verdict.pruned) {
       set_.problems.push_back(
           problem_at(manifest, path, admission::unknown_field_message(manifest.kind, path)));
