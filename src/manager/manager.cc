@@ -289,6 +289,7 @@ void Manager::Impl::wire() {
   });
   collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) {
+    if (board.of(key) == TargetPhase::kUnreadable) exporter.hold(TargetController::owner_of(key));
     observer.waking_inventories("store");
     wake_namespace_inventories(key.ns, {});
   });

@@ -21,11 +21,11 @@ namespace {
 constexpr const char* kKind = "KollectTarget";
 constexpr const char* kFinalizer = "kollect.dev/target-cleanup";
 
-inventory::Owner owner_of(const Key& key) {
+}  // namespace
+
+inventory::Owner TargetController::owner_of(const Key& key) {
   return {.owner_class = inventory::OwnerClass::kTarget, .ns = key.ns, .name = key.name};
 }
-
-}  // namespace
 
 select::NamespaceLimits TargetController::limits(const ScopePtr& scope) const {
   select::NamespaceLimits result{.default_included = options_.default_included,
@@ -217,6 +217,8 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   TargetPhase phase = TargetPhase::kUnknown;
   facts.blocked = collect(target, draft, facts, phase);
   if (facts.blocked) {
+    // Before its rows go: inventories shall not take that for a change of what there is.
+    set_phase(target->key(), phase);
     collector_.unregister_target(owner_of(target->key()));
   } else {
     read_signals(target, draft, facts, phase);

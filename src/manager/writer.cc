@@ -93,7 +93,8 @@ void Writer::event(const base::Context& context, const Subject& subject, const s
     if (told == reason) return;
     told = reason;
   }
-  if (warning && log_ != nullptr) {
+  // The exporter has told what an export warns of, once already.
+  if (warning && reason != "ExportWarning" && log_ != nullptr) {
     log_->warn("an object has a problem", {{"kind", subject.kind},
                                            {"namespace", subject.key.ns},
                                            {"name", subject.key.name},
