@@ -23,6 +23,8 @@ TEST(CelStrings, CharactersAndPlaces) {
       {"'tacocat'.indexOf('', 7)", "7"},
       {"'tacocat'.indexOf('a', 8)", "eval: index out of range"},
       {"'\u00e9\u00e9a'.indexOf('a')", "2"},
+      {"''.indexOf('ab')", "-1"},
+      {"''.contains('ab')", "false"},
       {"'tacocat'.lastIndexOf('a')", "5"},
       {"'tacocat'.lastIndexOf('')", "7"},
       {"'tacocat'.lastIndexOf('a', 3)", "1"},

@@ -237,6 +237,7 @@ Value parse_duration(Evaluation& evaluation, std::string_view text) {
 
 std::size_t find_part(std::string_view text, std::string_view part, std::size_t from) {
   if (from > text.size() || part.size() <= 1) return text.find(part, from);
+  if (part.size() > text.size() - from) return std::string_view::npos;  // memmem takes no null
   const void* found = memmem(text.data() + from, text.size() - from, part.data(), part.size());
   return found == nullptr ? std::string_view::npos
                           : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
