@@ -1,5 +1,6 @@
 // The regex extension and find(), findAll() of Kubernetes.
 #include <re2/re2.h>
+#include <algorithm>
 
 #include "cel/functions.h"
 #include "cel/regex.h"
@@ -75,11 +76,16 @@ Value find(Evaluation& evaluation, const Value* args, std::size_t) {
   return result;
 }
 
+/// How many matches the last of `given` arguments asks for; below nought, or without it, all.
+std::int64_t most(const Value* args, std::size_t count, std::size_t given) {
+  return count == given ? std::max<std::int64_t>(args[given - 1].i, -1) : -1;
+}
+
 Value find_all(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (count == 3 && args[2].kind != Kind::kInt) return evaluation.no_overload();
   const auto search = prepare(evaluation, args[0], args[1]);
   if (search.regex == nullptr) return search.error;
-  std::int64_t left = count == 3 ? args[2].i : -1;
+  std::int64_t left = most(args, count, 3);
   ListBuilder builder(evaluation);
   bool fine = true;
   if (left == 0) return builder.value();
@@ -158,7 +164,7 @@ Value replace(Evaluation& evaluation, const Value* args, std::size_t count) {
   if (search.regex == nullptr) return search.error;
   const auto text = args[0].as_text();
   const int groups = search.regex->re2().NumberOfCapturingGroups();
-  std::int64_t left = count == 4 ? args[3].i : -1;
+  std::int64_t left = most(args, count, 4);
   std::string out;
   std::size_t copied = 0;
   bool fine = true;
