@@ -114,10 +114,12 @@ TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts) 
   facts.last_extraction_error = signals.last_extraction_error;
   if (!signals.registered) return TargetPhase::kUnknown;
   if (!signals.error) return signals.complete ? TargetPhase::kComplete : TargetPhase::kUnknown;
-  // What was read before stays and is exported; the target says that it does not go on.
+  // What was read before stays and is exported; the target says that it does not go on. But the
+  // rows of what may not be listed any more have gone from memory: sinks keep what they have.
+  const bool refused = signals.error->reason == "forbidden";
   facts.failed = signals.error;
   facts.failed->reason = kFailed;
-  return signals.complete ? TargetPhase::kComplete : TargetPhase::kUnreadable;
+  return signals.complete && !refused ? TargetPhase::kComplete : TargetPhase::kUnreadable;
 }
 
 }  // namespace kollect::manager

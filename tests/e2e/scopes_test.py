@@ -13,7 +13,7 @@ NODE = {"version": "v1", "kind": "Node"}
 
 
 class Scopes(op.Scenario):
-    def start(self, *flags, without=()):
+    def start(self, *flags, without=(), program=harness.KOLLECT):
         name = [{"name": "n", "path": "$.metadata.name"}]
         made = [kinds.namespace(ns, *kinds.NAMESPACES[ns]) for ns in ("atlas", "ops")]
         made += [kinds.node("n1"), kinds.node("n2", **{"kollect.dev/watch": "disabled"}), kinds.node("n3"), kinds.deployment("ops", "api", {})]
@@ -26,7 +26,7 @@ class Scopes(op.Scenario):
         self.sandbox = Sandbox(self.folder, "".join(map(rollups.document, made)), without=without)
         self.addCleanup(self.sandbox.stop)
         op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
-        self.operator("--sqlite-dir", str(self.folder), *flags)
+        self.operator("--sqlite-dir", str(self.folder), *flags, program=program)
 
     def status(self, kind, name):
         return self.sandbox.call("GET", f"{OPS}{kind}/{name}").get("status", {})
@@ -110,6 +110,25 @@ class Scopes(op.Scenario):
         self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
         op.until("it is back", lambda: self.rows() == ["apps: api", "nodes: n1", "nodes: n3"])
         self.assertNotIn("resource", self.attributes("api"))
+
+    def test_a_right_taken_away_leaves_what_was_exported(self):
+        """Losing a role is no change of what there is; the target says so, and others go on. Answers about rights are kept for
+        half a minute: on the fast clock."""
+        def access(*rules):
+            self.sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": list(rules)})
+            self.sandbox.call("POST", "/sandbox/restart")
+
+        self.start(program=harness.FAST)
+        op.until("exported", lambda: self.rows() == ["apps: api", "nodes: n1", "nodes: n3"])
+        access({"effect": "deny", "verbs": ["list", "watch"], "resources": ["deployments.apps"]})
+        self.expect("kollecttargets", "apps", "Degraded", "True/InformerRegistrationFailed")
+        self.sandbox.call("POST", "/api/v1/nodes", kinds.node("n4"))
+        op.until("others go on", lambda: "nodes: n4" in (self.rows() or []))
+        self.assertEqual(self.rows(), ["apps: api", "nodes: n1", "nodes: n3", "nodes: n4"])
+        self.sandbox.call("DELETE", "/apis/apps/v1/namespaces/ops/deployments/api")
+        access()
+        self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
+        op.until("what went meanwhile goes", lambda: self.rows() == ["nodes: n1", "nodes: n3", "nodes: n4"])
 
     def test_scopes_that_cannot_be_read_are_not_absent(self):
         self.start(without=("KollectScope",))
