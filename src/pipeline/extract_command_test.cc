@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/memory_stream.h"
 
@@ -29,6 +30,7 @@ class ExtractCommand : public testing::Test {
         in.empty() ? std::fopen("/dev/null", "r") : ::fmemopen(input.data(), input.size(), "r");
     invocation.out = output.file();
     invocation.err = errors.file();
+    invocation.clock = &clock_;
     const auto code = run_extract(invocation, options);
     std::fclose(invocation.in);
     out_ = output.text();
@@ -36,6 +38,7 @@ class ExtractCommand : public testing::Test {
     return code;
   }
 
+  base::SystemClock clock_;
   std::optional<base::TempDir> folder_;
   std::string out_;
   std::string err_;
