@@ -19,7 +19,12 @@ install_kinds() {
   export KUBECONFIG=$STATE/kube-$KUBE/kubeconfig
   [ -f "$KUBECONFIG" ] || die "no cluster '$KUBE' (kube.sh start $KUBE)"
   kubectl apply --server-side -f "$TESTBED/flux-crds" >"$D/crds.log"
-  kubectl wait --for=condition=Established --timeout=60s -f "$TESTBED/flux-crds" >>"$D/crds.log"
+  # A status that is not written yet is an error to kubectl; that is over in a moment.
+  local tries
+  for tries in 1 2 3 4 5; do
+    kubectl wait --for=condition=Established --timeout=60s -f "$TESTBED/flux-crds" >>"$D/crds.log" && break
+    [ "$tries" -lt 5 ] || return 1
+  done
   kubectl create namespace flux-system --dry-run=client -o yaml | kubectl apply --server-side -f - >>"$D/crds.log"
 }
 

@@ -35,9 +35,9 @@ def setUpModule():
     op.PG.update(op.exports(op.server("postgres.sh", "start")))
     namespaces = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}} for ns in (NS, "team-a", "team-b")]
     namespaces.append({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "nobody", "namespace": NS}})
-    op.kubectl("apply", "--server-side", "-f", "-",
-               stdin=CRDS.read_text(encoding="utf-8") + "\n---\n" + yaml.safe_dump_all([definition(*one) for one in OTHERS] + namespaces))
-    op.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+    crds = CRDS.read_text(encoding="utf-8") + "\n---\n" + yaml.safe_dump_all([definition(*one) for one in OTHERS])
+    op.kubectl("apply", "--server-side", "-f", "-", stdin=crds + "\n---\n" + yaml.safe_dump_all(namespaces))
+    op.wait_for_kinds(crds.count("kind: CustomResourceDefinition\n"), "--all", "crd")
 
 
 def tearDownModule():

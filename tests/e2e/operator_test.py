@@ -54,9 +54,12 @@ def kubectl(*args, stdin=None, check=True):
 def install_crds():
     crds = subprocess.run([harness.KOLLECT, "crds"], check=True, capture_output=True, text=True).stdout
     kubectl("apply", "--server-side", "-f", "-", stdin=crds)
-    count = crds.count("kind: CustomResourceDefinition\n")
-    # kubectl takes a status that is not written yet for an error.
-    until("the kinds", lambda: kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s", check=False).count("condition met") == count)
+    wait_for_kinds(crds.count("kind: CustomResourceDefinition\n"), "--all", "crd")
+
+
+def wait_for_kinds(count, *which):
+    """So many definitions are established. kubectl takes a status that is not written yet for an error: it is asked again."""
+    until("the kinds", lambda: kubectl("wait", "--for=condition=Established", *which, "--timeout=60s", check=False).count("condition met") == count)
 
 
 def apply(text):
@@ -455,7 +458,7 @@ spec:
         # cert-manager comes when the target has long been waiting for it.
         until("it is told", lambda: self.conditions("kollecttarget", "kollect-system", "certificates").get("Degraded") == "True/InformerRegistrationFailed")
         apply(self.CERTIFICATES)
-        kubectl("wait", "--for=condition=Established", "crd/certificates.cert-manager.io", "--timeout=60s")
+        wait_for_kinds(1, "crd/certificates.cert-manager.io")
         apply(namespace("shop-tls") + document("Certificate", "shop-tls", "web", {"dnsNames": ["shop.example", "www.shop.example"], "issuerRef": {"name": "ca"}},
                                                api="cert-manager.io/v1"))
         row = {"dnsNames": ["shop.example", "www.shop.example"], "issuer": "ca"}

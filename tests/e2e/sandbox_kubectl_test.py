@@ -128,7 +128,7 @@ class ByKubectl(Kubectl):
 
     def test_definitions(self):
         op.apply(BOAT)
-        op.kubectl("wait", "--for=condition=Established", "crd/boats.sea.test", "--timeout=60s")
+        op.wait_for_kinds(1, "crd/boats.sea.test")
         op.apply("apiVersion: sea.test/v1\nkind: Boat\nmetadata: {name: argo, namespace: default}\nspec: {}\n")
         self.assertEqual(op.kubectl("get", "bt").split(), ["NAME", "CREW", "argo", "2"])
         with self.assertRaisesRegex(AssertionError, "spec.crew: Invalid value: 50"):

@@ -44,8 +44,7 @@ subjects: [{kind: User, name: nobody}]
 
 def setUpModule():
     op.KUBE.update(op.exports(op.server("kube.sh", "start")))
-    op.kubectl("apply", "--server-side", "-f", "-", stdin=harness.run("crds").stdout)
-    op.kubectl("wait", "--for=condition=Established", "--all", "crd", "--timeout=60s")
+    op.install_crds()
     names = {NS, *re.findall(r'"namespace": "([a-z0-9-]+)"', "".join(json.dumps(one) for one in vectors()))}
     op.apply("".join(m.namespace(name) for name in sorted(names)) + RIGHTS)
 
