@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "manager/inventory_conditions.h"
+#include "manager/owners.h"
 #include "manager/scope_rules.h"
 #include "manager/upkeep.h"
 
@@ -262,7 +263,7 @@ void ClusterInventoryController::set_plan(const Pass& pass) {
     const auto target = caches_.targets.get({.ns = "", .name = name});
     if (!target || target->deleting() ||
         board_.of(name).phase == ClusterTargetStanding::Phase::kDegraded) {
-      exporter_.hold(owner_of(name));
+      exporter_.hold(owner_of_cluster_target(name));
     }
   }
 }

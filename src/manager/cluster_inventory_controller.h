@@ -56,10 +56,6 @@ class ClusterInventoryController {
                                                         const Key& key);
   /// Somebody else tells its status from now on.
   void forget(const sinks::InventoryId& id) { sinks_.forget(id); }
-  /// An owner whose rows every cluster inventory has that has the target.
-  static inventory::Owner owner_of(const std::string& target) {
-    return {.owner_class = inventory::OwnerClass::kClusterTarget, .ns = "", .name = target};
-  }
   /// Where the references of a cluster inventory lead that name no namespace.
   static std::string sink_namespace(const api::ClusterInventorySpec& spec);
 

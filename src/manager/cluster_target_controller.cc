@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "manager/owners.h"
 #include "manager/scope_rules.h"
 #include "manager/target_parts.h"
 #include "manager/upkeep.h"
@@ -16,10 +17,6 @@ namespace {
 
 constexpr const char* kKind = "KollectClusterTarget";
 constexpr const char* kFinalizer = "kollect.dev/cluster-target-cleanup";
-
-inventory::Owner owner_of(const Key& key) {
-  return {.owner_class = inventory::OwnerClass::kClusterTarget, .ns = "", .name = key.name};
-}
 
 }  // namespace
 
@@ -117,7 +114,7 @@ std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, S
     if (auto denied = rules_of(*scope).resource_denied(profile->object.spec)) return denied;
   }
   facts.namespaces = namespaces.effective.size();
-  collector_.register_target({.target = owner_of(target->key()),
+  collector_.register_target({.target = owner_of_cluster_target(target->key().name),
                               .selection = std::move(selection),
                               .program = std::move(program),
                               .effective = namespaces.effective,
@@ -131,7 +128,7 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
   const Ptr target = caches_.targets.get(key);
   if (!target || target->deleting()) {
     if (board_.forget(key.name) && on_standing_) on_standing_(key.name, true);
-    collector_.unregister_target(owner_of(key));
+    collector_.unregister_target(owner_of_cluster_target(key.name));
   }
   if (!target) {
     return std::optional<base::Duration>();
@@ -162,9 +159,9 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::live(
     // Before its rows go: inventories shall not take that for a change of what there is.
     standing.phase = ClusterTargetStanding::Phase::kDegraded;
     set_standing(target->meta().name, standing, true);
-    collector_.unregister_target(owner_of(target->key()));
+    collector_.unregister_target(owner_of_cluster_target(target->key().name));
   } else {
-    take_signals(collector_.signals(owner_of(target->key())), facts);
+    take_signals(collector_.signals(owner_of_cluster_target(target->key().name)), facts);
   }
   tell(context, writer_, subject, set_target_conditions(draft, facts));
   standing.phase =

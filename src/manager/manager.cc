@@ -15,6 +15,7 @@
 #include "manager/connection/checks.h"
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
+#include "manager/owners.h"
 #include "manager/secret_reader.h"
 #include "manager/shards/handover.h"
 #include "manager/shards/tenures.h"
@@ -284,12 +285,12 @@ void Manager::Impl::wire() {
     wake_cluster_inventories(kSignalPace);
   });
   cluster_target_controller.on_standing([this](const std::string& target, bool leaves) {
-    if (leaves) exporter.hold(ClusterInventoryController::owner_of(target));
+    if (leaves) exporter.hold(owner_of_cluster_target(target));
     wake_cluster_inventories();
   });
   collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) {
-    if (board.of(key) == TargetPhase::kUnreadable) exporter.hold(TargetController::owner_of(key));
+    if (board.of(key) == TargetPhase::kUnreadable) exporter.hold(owner_of_target(key));
     observer.waking_inventories("store");
     wake_namespace_inventories(key.ns, {});
   });

@@ -7,6 +7,7 @@
 
 #include "base/json/write.h"
 #include "base/strings.h"
+#include "manager/owners.h"
 #include "manager/scope_rules.h"
 #include "manager/target_parts.h"
 #include "manager/upkeep.h"
@@ -22,10 +23,6 @@ constexpr const char* kKind = "KollectTarget";
 constexpr const char* kFinalizer = "kollect.dev/target-cleanup";
 
 }  // namespace
-
-inventory::Owner TargetController::owner_of(const Key& key) {
-  return {.owner_class = inventory::OwnerClass::kTarget, .ns = key.ns, .name = key.name};
-}
 
 select::NamespaceLimits TargetController::limits(const ScopePtr& scope) const {
   select::NamespaceLimits result{.default_included = options_.default_included,
@@ -125,7 +122,7 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
     facts.waiting = denied->message;
     return std::nullopt;
   }
-  collector_.register_target({.target = owner_of(target->key()),
+  collector_.register_target({.target = owner_of_target(target->key()),
                               .selection = std::move(selection),
                               .program = std::move(program),
                               .effective = namespaces.effective,
@@ -136,7 +133,7 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
 
 void TargetController::read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
                                     TargetPhase& phase) {
-  const collector::Signals signals = collector_.signals(owner_of(target->key()));
+  const collector::Signals signals = collector_.signals(owner_of_target(target->key()));
   phase = take_signals(signals, facts);
   if (!signals.registered) return;
   draft.set_field("extractionFailures", static_cast<std::int64_t>(facts.extraction_failures));
@@ -186,13 +183,13 @@ base::Result<std::optional<base::Duration>> TargetController::reconcile(
     const base::Context& context, const Key& key) {
   const Ptr target = targets_.get(key);
   if (!target) {
-    collector_.unregister_target(owner_of(key));
+    collector_.unregister_target(owner_of_target(key));
     if (board_.forget(key) && on_phase_) on_phase_(key);
     return std::optional<base::Duration>();
   }
   const Subject subject = subject_of(kKind, target->manifest);
   if (target->deleting()) {
-    collector_.unregister_target(owner_of(key));
+    collector_.unregister_target(owner_of_target(key));
     set_phase(key, TargetPhase::kGone);
     KL_TRY(let_go(context, writer_, target->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
@@ -219,7 +216,7 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   if (facts.blocked) {
     // Before its rows go: inventories shall not take that for a change of what there is.
     set_phase(target->key(), phase);
-    collector_.unregister_target(owner_of(target->key()));
+    collector_.unregister_target(owner_of_target(target->key()));
   } else {
     read_signals(target, draft, facts, phase);
   }

@@ -51,8 +51,6 @@ class TargetController {
   base::Result<std::optional<base::Duration>> reconcile(const base::Context& context,
                                                         const Key& key);
 
-  /// Whose rows are those of a target.
-  static inventory::Owner owner_of(const Key& key);
   /// Told when a target's phase changed: inventories of the namespace wait for it. Of one that
   /// becomes unreadable its rows are there still.
   void on_phase(std::function<void(const Key&)> listener) { on_phase_ = std::move(listener); }

@@ -1,5 +1,7 @@
 #include "manager/telemetry/shown_targets.h"
 
+#include "manager/owners.h"
+
 namespace kollect::manager {
 
 std::vector<ShownTarget> shown_targets(const ObjectCache<api::Profile>& profiles,
@@ -12,16 +14,13 @@ std::vector<ShownTarget> shown_targets(const ObjectCache<api::Profile>& profiles
     if (!profile || profile->problem || !tenures.is_open(owner.ns)) return;
     shown.push_back(shown_target(owner, profile->object));
   };
-  using Class = inventory::OwnerClass;
   for (const auto& target : targets.all()) {
     const Key key = target->key();
-    add({.owner_class = Class::kTarget, .ns = key.ns, .name = key.name},
-        {.ns = key.ns, .name = target->object.spec.profile_ref});
+    add(owner_of_target(key), {.ns = key.ns, .name = target->object.spec.profile_ref});
   }
   for (const auto& target : cluster_targets.all()) {
     const auto& ref = target->object.spec.profile_ref;
-    add({.owner_class = Class::kClusterTarget, .ns = "", .name = target->key().name},
-        {.ns = ref.ns, .name = ref.name});
+    add(owner_of_cluster_target(target->key().name), {.ns = ref.ns, .name = ref.name});
   }
   return shown;
 }
