@@ -47,7 +47,7 @@ base::Result<std::optional<T>> AdmissionLookup::first(const ObjectCache<T>& cach
                                                       const std::string& kind,
                                                       std::string_view ns) const {
   std::vector<typename ObjectCache<T>::Ptr> objects;
-  if (cache.synced() && (ns.empty() || is_watched(ns))) {
+  if (cache.synced(std::string(ns)) && (ns.empty() || is_watched(ns))) {
     objects = cache.in_namespace(std::string(ns));
   } else {
     Listed<T> listed(kind);
@@ -69,7 +69,7 @@ base::Result<std::optional<T>> AdmissionLookup::first(const ObjectCache<T>& cach
 base::Result<std::optional<api::Profile>> AdmissionLookup::profile(std::string_view ns,
                                                                    std::string_view name) const {
   const Key key{.ns = std::string(ns), .name = std::string(name)};
-  if (caches_.profiles.synced() && is_watched(ns)) {
+  if (caches_.profiles.synced(key.ns) && is_watched(ns)) {
     const auto known = caches_.profiles.get(key);
     return known && !known->problem ? std::optional(known->object) : std::nullopt;
   }

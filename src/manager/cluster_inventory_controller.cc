@@ -156,8 +156,8 @@ base::Result<std::optional<base::Duration>> ClusterInventoryController::live(
 base::Result<> ClusterInventoryController::describe_waiting(const base::Context& context,
                                                             Pass& pass) {
   InventoryFacts facts;
-  add_unlisted(caches_.targets, "cluster targets", facts.waiting);
-  add_unlisted(caches_.inventories, "inventories", facts.waiting);
+  add_unlisted(caches_.targets.lookup_error(), "cluster targets", facts.waiting);
+  add_unlisted(caches_.inventories.lookup_error(), "inventories", facts.waiting);
   if (facts.waiting.empty() || sinks_.waiting(pass.exporting)) return {};
   pass.refs = sinks_.resolve(context, pass.exporting);
   facts.rollup = true;

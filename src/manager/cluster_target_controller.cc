@@ -30,7 +30,7 @@ base::Result<ClusterTargetController::ProfilePtr> ClusterTargetController::profi
         fmt::format("profile {}/{}: the operator does not read that namespace", ns, name),
         "ProfileForbidden");
   }
-  if (const auto error = caches_.profiles.lookup_error()) {
+  if (const auto error = caches_.profiles.lookup_error(ns)) {
     return base::denied(fmt::format("profile {}/{} cannot be read: {}", ns, name, error->message),
                         "ProfileForbidden");
   }
@@ -147,7 +147,7 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::reconcile(
 base::Result<std::optional<base::Duration>> ClusterTargetController::live(
     const base::Context& context, const Ptr& target, const Subject& subject) {
   // A profile or scope that the caches do not have yet is not one that does not exist.
-  if (caches_.profiles.waiting() || caches_.scopes.waiting()) {
+  if (caches_.profiles.waiting(target->object.spec.profile_ref.ns) || caches_.scopes.waiting()) {
     return std::optional<base::Duration>(kLookAgain);
   }
   StatusDraft draft(target->manifest, clock_.now());

@@ -32,11 +32,11 @@ Exporting exporting(const Cached<api::Inventory>& inventory, Subject subject) {
 
 InventoryController::Readiness InventoryController::readiness(const std::string& ns) const {
   Readiness result;
-  if (!caches_.targets.synced() || !caches_.profiles.synced() || !caches_.scopes.synced()) {
+  if (!caches_.targets.synced(ns) || !caches_.profiles.synced(ns) || !caches_.scopes.synced(ns)) {
     result.complete = false;
   }
-  add_unlisted(caches_.targets, "targets", result.waiting);
-  add_unlisted(caches_.profiles, "profiles", result.waiting);
+  add_unlisted(caches_.targets.lookup_error(ns), "targets", result.waiting);
+  add_unlisted(caches_.profiles.lookup_error(ns), "profiles", result.waiting);
   for (const auto& target : caches_.targets.in_namespace(ns)) {
     switch (board_.of(target->key())) {
       case TargetPhase::kUnknown:
@@ -113,7 +113,7 @@ base::Result<std::optional<base::Duration>> InventoryController::live(const base
                                                                       const Ptr& inventory,
                                                                       const Subject& subject) {
   // A scope or sink that the caches do not have yet is not one that does not exist.
-  if (caches_.scopes.waiting() || sinks_.waiting(exporting(*inventory, subject))) {
+  if (caches_.scopes.waiting(subject.key.ns) || sinks_.waiting(exporting(*inventory, subject))) {
     return std::optional<base::Duration>(kLookAgain);
   }
   Pass pass{.inventory = inventory,

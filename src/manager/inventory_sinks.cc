@@ -137,9 +137,9 @@ void note_resource_key(const api::ProfileSpec& profile, std::optional<std::strin
 }
 
 bool InventorySinks::waiting(const Exporting& inventory) const {
-  return (!inventory.snapshot.empty() && registry_.waiting("snapshot")) ||
-         (!inventory.database.empty() && registry_.waiting("database")) ||
-         (!inventory.event.empty() && registry_.waiting("event"));
+  return std::ranges::any_of(references_of(inventory), [&](const SinkRef& ref) {
+    return registry_.waiting(ref.name.family, ref.name.ns);
+  });
 }
 
 std::vector<SinkRef> InventorySinks::resolve(const base::Context& context,

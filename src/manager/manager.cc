@@ -17,6 +17,7 @@
 #include "manager/object_cache.h"
 #include "manager/owners.h"
 #include "manager/secret_reader.h"
+#include "manager/secret_watch.h"
 #include "manager/shards/handover.h"
 #include "manager/shards/tenures.h"
 #include "manager/sink_registry.h"
@@ -83,6 +84,7 @@ struct Manager::Impl {
   [[nodiscard]] TargetOptions target_options() const;
   template <class T>
   void sink_changed(const char* family, const CacheEvent<T>& event);
+  void sink_touched(std::string_view family, const Key& key, bool probe);
   template <class T>
   void watch(const std::string& kind, ObjectCache<T>& cache);
   template <class T>
@@ -164,7 +166,8 @@ struct Manager::Impl {
   inventory::RowStore store;
   collector::Collector collector;
   exporter::Exporter exporter{store, clock, log, options.exporter};
-  SecretReader secrets{client, clock, *redactor};
+  SecretWatch secret_watch{client, clock, {.silence = options.watch_silence}};
+  SecretReader secrets{client, clock, *redactor, &secret_watch};
   SinkRegistry sinks{{.snapshot = snapshot_sinks, .database = database_sinks, .event = event_sinks},
                      secrets,
                      clock,
@@ -273,6 +276,10 @@ struct Manager::Impl {
 };
 
 void Manager::Impl::wire() {
+  secret_watch.on_change([this](const std::string& ns, const std::string& name) {
+    for (const SinkName& user : sinks.users_of(ns, name))
+      sink_touched(user.family, {.ns = user.ns, .name = user.name}, true);
+  });
   store.on_change([this](const inventory::Owner& owner) { exporter.rows_changed(owner); });
   collector.on_signal([this](const inventory::Owner& owner) {
     WorkQueue& queue = owner.owner_class == inventory::OwnerClass::kClusterTarget
@@ -363,13 +370,16 @@ TargetOptions Manager::Impl::target_options() const {
 template <class T>
 void Manager::Impl::sink_changed(const char* family, const CacheEvent<T>& event) {
   // Status counts here: a probe that fails or succeeds decides whether a sink can be used.
-  const Key key = event.key();
-  if (event.matters()) checks.sink_changed(family, key);
+  sink_touched(family, event.key(), event.matters());
+}
+
+void Manager::Impl::sink_touched(std::string_view family, const Key& key, bool probe) {
+  if (probe) checks.sink_changed(family, key);
   observer.waking_inventories("sink");
   const auto names = [&](const auto& spec, const std::string& own) {
-    const auto& refs = std::string_view(family) == "snapshot"   ? spec.snapshot_sink_refs
-                       : std::string_view(family) == "database" ? spec.database_sink_refs
-                                                                : spec.event_sink_refs;
+    const auto& refs = family == "snapshot"   ? spec.snapshot_sink_refs
+                       : family == "database" ? spec.database_sink_refs
+                                              : spec.event_sink_refs;
     return std::ranges::any_of(refs, [&](const auto& ref) {
       return ref.name == key.name && (ref.ns.empty() ? own : ref.ns) == key.ns;
     });
@@ -402,7 +412,7 @@ void Manager::Impl::watch_in(const std::string& kind, ObjectCache<T>& cache,
           .resource = resource_of(kind), .ns = ns, .label_selector = {}, .field_selector = {}},
       cache.feed(ns), gate, clock, log, kube::ReflectorOptions{.silence = options.watch_silence}));
   tellers.emplace_back(
-      [&cache](const kube::ReflectorStatus& status) { return cache.tell(status.error); });
+      [&cache, ns](const kube::ReflectorStatus& status) { return cache.tell(ns, status.error); });
 }
 
 bool Manager::Impl::synced() const {
@@ -513,6 +523,7 @@ void Manager::stop() {
   }
   impl.workers.clear();
   impl.checks.stop();
+  impl.secret_watch.stop();
   for (auto& reflector : impl.reflectors) reflector->stop();
   impl.collector.stop();
   if (!impl.fences.of("")->fallen()) impl.exporter.drain(impl.options.drain);

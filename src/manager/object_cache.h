@@ -1,7 +1,7 @@
 // Our own objects as the API server has them, kept up to date by a watch.
 #pragma once
 
-#include <condition_variable>
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
@@ -90,29 +90,52 @@ class ObjectCache {
     for (const auto& [key, object] : objects_) found.push_back(object);
     return found;
   }
-  /// The first lists of all feeds are complete.
+  /// The first lists of all feeds are complete; with `ns`: of the one that has this namespace.
   [[nodiscard]] bool synced() const {
     const std::scoped_lock lock(mutex_);
-    return all_synced();
+    return !feeds_.empty() &&
+           std::ranges::all_of(feeds_, [](const auto& feed) { return feed->synced(); });
   }
-  /// Why the first lists are not complete, where waiting does not mend it (no right, kind not
-  /// served). What is not known then is unknown, not absent.
+  [[nodiscard]] bool synced(const std::string& ns) const {
+    const std::scoped_lock lock(mutex_);
+    const Feed* feed = feed_of(ns);
+    return feed != nullptr && feed->synced();
+  }
+  [[nodiscard]] bool any_synced() const {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::any_of(feeds_, [](const auto& feed) { return feed->synced(); });
+  }
+  /// Why a first list is not complete, where waiting does not mend it (no right, kind not served).
+  /// What is not known then is unknown, not absent.
   [[nodiscard]] std::optional<base::Error> lookup_error() const {
     const std::scoped_lock lock(mutex_);
-    return all_synced() ? std::nullopt : lookup_error_;
+    const auto it = std::ranges::find_if(
+        feeds_, [](const auto& feed) { return feed->lookup_error().has_value(); });
+    return it != feeds_.end() ? (*it)->lookup_error() : std::nullopt;
+  }
+  [[nodiscard]] std::optional<base::Error> lookup_error(const std::string& ns) const {
+    const std::scoped_lock lock(mutex_);
+    const Feed* feed = feed_of(ns);
+    return feed != nullptr ? feed->lookup_error() : std::nullopt;
   }
   /// Neither synced nor known to fail.
   [[nodiscard]] bool waiting() const {
     const std::scoped_lock lock(mutex_);
-    return !all_synced() && !lookup_error_;
+    return feeds_.empty() ||
+           std::ranges::any_of(feeds_, [](const auto& feed) { return feed->waiting(); });
   }
-  /// What the reflector of a feed says. True: that is news for lookup_error().
-  bool tell(const std::optional<base::Error>& error) {
+  [[nodiscard]] bool waiting(const std::string& ns) const {
+    const std::scoped_lock lock(mutex_);
+    const Feed* feed = feed_of(ns);
+    return feed != nullptr && feed->waiting();
+  }
+  /// What the reflector of the feed of `ns` says. True: that is news for lookup_error().
+  bool tell(const std::string& ns, const std::optional<base::Error>& error) {
     if (!error || error->kind == base::ErrorKind::kRetryable) return false;
     const std::scoped_lock lock(mutex_);
-    if (lookup_error_ || all_synced()) return false;
-    lookup_error_ = error;
-    return true;
+    const auto it =
+        std::ranges::find_if(feeds_, [&](const auto& feed) { return feed->ns() == ns; });
+    return it != feeds_.end() && (*it)->fail(*error);
   }
   /// An answer of our own write, so that the next pass sees it before the watch brings it. Only a
   /// known object is replaced, and only by a newer one: the watch may have brought somebody's
@@ -127,9 +150,6 @@ class ObjectCache {
   }
 
  private:
-  [[nodiscard]] bool all_synced() const {
-    return !feeds_.empty() && synced_feeds_ == feeds_.size();
-  }
   static std::string_view text_at(base::json::View object, std::string_view member) {
     const auto metadata = object.find("metadata");
     return metadata ? metadata->text(member) : std::string_view();
@@ -154,8 +174,19 @@ class ObjectCache {
       }
       listed_.clear();
       const std::scoped_lock lock(cache_.mutex_);
-      if (!synced_) ++cache_.synced_feeds_;
       synced_ = true;
+    }
+    // The cache's mutex is held.
+    [[nodiscard]] const std::string& ns() const { return ns_; }
+    [[nodiscard]] bool synced() const { return synced_; }
+    [[nodiscard]] bool waiting() const { return !synced_ && !error_; }
+    [[nodiscard]] std::optional<base::Error> lookup_error() const {
+      return synced_ ? std::nullopt : error_;
+    }
+    bool fail(const base::Error& error) {
+      if (!waiting()) return false;
+      error_ = error;
+      return true;
     }
 
    private:
@@ -163,7 +194,14 @@ class ObjectCache {
     const std::string ns_;
     std::set<Key> listed_;
     bool synced_ = false;
+    std::optional<base::Error> error_;
   };
+  /// The feed that brings the objects of a namespace; null: none does.
+  [[nodiscard]] const Feed* feed_of(const std::string& ns) const {
+    const auto it = std::ranges::find_if(
+        feeds_, [&](const auto& feed) { return feed->ns().empty() || feed->ns() == ns; });
+    return it != feeds_.end() ? it->get() : nullptr;
+  }
 
   Key store(base::json::Value manifest, bool only_newer = false) {
     auto fresh = std::make_shared<const Cached<T>>(read_cached<T>(kind_, std::move(manifest)));
@@ -199,8 +237,6 @@ class ObjectCache {
   mutable std::mutex mutex_;
   std::map<Key, Ptr> objects_;
   std::vector<std::unique_ptr<Feed>> feeds_;
-  std::size_t synced_feeds_ = 0;
-  std::optional<base::Error> lookup_error_;
 };
 
 template <class T>

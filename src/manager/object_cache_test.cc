@@ -73,20 +73,48 @@ TEST(CacheLookup, SaysWhyItIsNotComplete) {
   ObjectCache<api::Scope> cache("KollectScope");
   kube::ObjectReceiver& feed = cache.feed("");
   EXPECT_TRUE(cache.waiting());
-  EXPECT_FALSE(cache.tell(std::nullopt));
-  EXPECT_FALSE(cache.tell(base::retryable("unreachable"))) << "passes by itself";
+  EXPECT_FALSE(cache.tell("", std::nullopt));
+  EXPECT_FALSE(cache.tell("", base::retryable("unreachable"))) << "passes by itself";
   EXPECT_TRUE(cache.waiting());
-  EXPECT_TRUE(cache.tell(base::denied("no right", "forbidden")));
-  EXPECT_FALSE(cache.tell(base::denied("no right", "forbidden"))) << "no news";
+  EXPECT_TRUE(cache.tell("", base::denied("no right", "forbidden")));
+  EXPECT_FALSE(cache.tell("", base::denied("no right", "forbidden"))) << "no news";
   EXPECT_FALSE(cache.waiting());
   EXPECT_EQ(cache.lookup_error()->reason, "forbidden");
-  EXPECT_FALSE(cache.tell(base::retryable("unreachable")));
+  EXPECT_FALSE(cache.tell("", base::retryable("unreachable")));
   EXPECT_EQ(cache.lookup_error()->reason, "forbidden");
   feed.begin_list();
   feed.end_list();
   EXPECT_TRUE(cache.synced());
   EXPECT_FALSE(cache.lookup_error());
-  EXPECT_FALSE(cache.tell(base::denied("withdrawn"))) << "what was read stands";
+  EXPECT_FALSE(cache.tell("", base::denied("withdrawn"))) << "what was read stands";
+}
+
+TEST(CacheLookup, EachNamespaceForItself) {
+  ObjectCache<api::Scope> cache("KollectScope");
+  EXPECT_TRUE(cache.waiting());
+  kube::ObjectReceiver& good = cache.feed("a");
+  cache.feed("b");
+  cache.feed("c");
+  good.begin_list();
+  good.end_list();
+  EXPECT_TRUE(cache.tell("b", base::denied("no right", "forbidden")));
+  EXPECT_FALSE(cache.tell("other", base::denied("no right", "forbidden")));
+  EXPECT_TRUE(cache.synced("a"));
+  EXPECT_FALSE(cache.waiting("a"));
+  EXPECT_FALSE(cache.lookup_error("a"));
+  EXPECT_FALSE(cache.synced("b"));
+  EXPECT_FALSE(cache.waiting("b"));
+  EXPECT_EQ(cache.lookup_error("b")->reason, "forbidden");
+  EXPECT_TRUE(cache.waiting("c"));
+  EXPECT_FALSE(cache.lookup_error("c"));
+  // Where nobody looks there is nothing to wait for, and nothing is known.
+  EXPECT_FALSE(cache.synced("d") || cache.waiting("d") || cache.lookup_error("d"));
+  EXPECT_FALSE(cache.synced());
+  EXPECT_TRUE(cache.any_synced());
+  EXPECT_TRUE(cache.waiting());
+  EXPECT_EQ(cache.lookup_error()->reason, "forbidden");
+  EXPECT_TRUE(cache.tell("c", base::denied("no right", "forbidden")));
+  EXPECT_FALSE(cache.waiting());
 }
 
 }  // namespace

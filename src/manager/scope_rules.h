@@ -38,7 +38,7 @@ template <class T>
 base::Result<typename ObjectCache<T>::Ptr> enforced_scope(const ObjectCache<T>& scopes,
                                                           const std::string& ns) {
   base::Error failed;
-  if (const auto error = scopes.lookup_error()) {
+  if (const auto error = scopes.lookup_error(ns)) {
     failed = error->with_prefix("scopes cannot be listed");
   } else {
     const auto found = scopes.in_namespace(ns);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kAllowFrom = "kollect.dev/allow-references-from";
 constexpr const char* kReason = "SecretResolveFailed";
+/// What is watched is read again all the same after so long.
+constexpr base::Duration kWatchedFreshFor = std::chrono::minutes(10);
 
 bool allows(std::string_view list, std::string_view ns) {
   for (const std::string_view part : base::split(list, ',')) {
@@ -73,18 +75,23 @@ base::Result<SecretReader::Entry> SecretReader::fetch(const base::Context& conte
   return entry;
 }
 
+bool SecretReader::is_fresh(const Entry& entry, const std::optional<std::string>& seen) const {
+  const base::Duration age = clock_.steady_now() - entry.read_at;
+  return seen ? *seen == entry.state.version && age < kWatchedFreshFor : age < fresh_for_;
+}
+
 base::Result<SecretState> SecretReader::read(const base::Context& context,
                                              const std::string& sink_namespace,
                                              const std::string& ns, const std::string& name,
                                              SecretAge age) {
   std::optional<Entry> entry;
   std::optional<Entry> stale;
+  const auto seen = watch_ != nullptr ? watch_->follow(ns, name) : std::nullopt;
   {
     const std::scoped_lock lock(mutex_);
     const auto it = entries_.find({ns, name});
     if (it != entries_.end()) {
-      const bool fresh =
-          age == SecretAge::kRecent && clock_.steady_now() - it->second.read_at < fresh_for_;
+      const bool fresh = age == SecretAge::kRecent && is_fresh(it->second, seen);
       (fresh ? entry : stale) = it->second;
     }
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -11,6 +12,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "kube/client.h"
+#include "manager/secret_watch.h"
 #include "sinks/sink.h"
 
 namespace kollect::manager {
@@ -25,13 +27,15 @@ enum class SecretAge {
   kNow,     ///< the server is asked: what was put right just now counts
 };
 
-/// Reads a Secret when it is asked for and its last reading is older than `fresh_for`; nothing is
-/// kept of Secrets that nobody asks for. Values are given to the redactor. Thread-safe.
+/// Reads a Secret when it is asked for and either its watch has seen another version or, where it
+/// is not watched, its last reading is older than `fresh_for`; nothing is kept of Secrets that
+/// nobody asks for. Values are given to the redactor. Thread-safe.
 class SecretReader {
  public:
+  /// References must outlive it. `watch` null: none is watched.
   SecretReader(kube::Client& client, const base::Clock& clock, base::Redactor& redactor,
-               base::Duration fresh_for = std::chrono::seconds(30))
-      : client_(client), clock_(clock), redactor_(redactor), fresh_for_(fresh_for) {}
+               SecretWatch* watch = nullptr, base::Duration fresh_for = std::chrono::seconds(30))
+      : client_(client), clock_(clock), redactor_(redactor), watch_(watch), fresh_for_(fresh_for) {}
 
   /// The Secret `ns`/`name` on behalf of a sink in `sink_namespace`: of another namespace only when
   /// the Secret's annotation kollect.dev/allow-references-from names the sink's. Errors:
@@ -50,10 +54,12 @@ class SecretReader {
   };
   base::Result<Entry> fetch(const base::Context& context, const std::string& ns,
                             const std::string& name);
+  [[nodiscard]] bool is_fresh(const Entry& entry, const std::optional<std::string>& seen) const;
 
   kube::Client& client_;
   const base::Clock& clock_;
   base::Redactor& redactor_;
+  SecretWatch* watch_;
   base::Duration fresh_for_;
   std::mutex mutex_;
   std::map<std::pair<std::string, std::string>, Entry> entries_;

@@ -14,6 +14,11 @@ constexpr base::Duration kKeepUnused = std::chrono::hours(48);
 constexpr const char* kDefaultSecretNamespace = "kollect-system";
 constexpr const char* kSecretReason = "SecretResolveFailed";
 
+std::string place_of(const api::SecretReference& reference, const std::string& sink_namespace) {
+  if (!reference.ns.empty()) return reference.ns;
+  return sink_namespace.empty() ? std::string(kDefaultSecretNamespace) : sink_namespace;
+}
+
 std::optional<api::SecretReference> secret_of(const api::SnapshotSinkSpec& spec) {
   if (spec.git && spec.git->auth && spec.git->auth->secret_ref) return spec.git->auth->secret_ref;
   return spec.secret_ref;
@@ -87,7 +92,7 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
                                                     const SinkName& name,
                                                     const ObjectCache<T>& cache, Purpose purpose) {
   const auto sink = cache.get({name.ns, name.name});
-  if (!sink && !cache.synced()) return not_read(name, cache.lookup_error());
+  if (!sink && !cache.synced(name.ns)) return not_read(name, cache.lookup_error(name.ns));
   if (!sink || sink->deleting()) {
     return base::not_found(fmt::format("there is no sink {}", name.text()), "SinkNotFound");
   }
@@ -102,8 +107,7 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
   }
   const auto& spec = sink->object.spec;
   const auto place = [&](const api::SecretReference& reference) {
-    if (!reference.ns.empty()) return reference.ns;
-    return name.ns.empty() ? std::string(kDefaultSecretNamespace) : name.ns;
+    return place_of(reference, name.ns);
   };
   ResolvedSink resolved{
       .name = name,
@@ -165,15 +169,36 @@ base::Result<ResolvedSink> SinkRegistry::resolve_for(const base::Context& contex
   return error;
 }
 
-bool SinkRegistry::waiting(std::string_view family) const {
+std::vector<SinkName> SinkRegistry::users_of(const std::string& ns, const std::string& name) const {
+  std::vector<SinkName> users;
+  const auto look = [&](const char* family, const auto& cache) {
+    for (const auto& sink : cache.all()) {
+      const auto& spec = sink->object.spec;
+      const std::string& home = sink->meta().ns;
+      const auto is_it = [&](const std::optional<api::SecretReference>& reference) {
+        return reference && reference->name == name && place_of(*reference, home) == ns;
+      };
+      if (is_it(secret_of(spec)) || (spec.tls && is_it(spec.tls->ca_secret_ref))) {
+        users.push_back({.family = family, .ns = home, .name = sink->meta().name});
+      }
+    }
+  };
+  look("snapshot", caches_.snapshot);
+  look("database", caches_.database);
+  look("event", caches_.event);
+  return users;
+}
+
+bool SinkRegistry::waiting(std::string_view family, const std::string& ns) const {
   const auto asked = [&](std::string_view one) { return family.empty() || family == one; };
-  return (asked("snapshot") && caches_.snapshot.waiting()) ||
-         (asked("database") && caches_.database.waiting()) ||
-         (asked("event") && caches_.event.waiting());
+  return (asked("snapshot") && caches_.snapshot.waiting(ns)) ||
+         (asked("database") && caches_.database.waiting(ns)) ||
+         (asked("event") && caches_.event.waiting(ns));
 }
 
 std::optional<base::Error> SinkRegistry::unavailable() const {
-  if (caches_.snapshot.synced() || caches_.database.synced() || caches_.event.synced()) {
+  if (caches_.snapshot.any_synced() || caches_.database.any_synced() ||
+      caches_.event.any_synced()) {
     return std::nullopt;
   }
   return caches_.database.lookup_error();

@@ -79,9 +79,12 @@ class SinkRegistry {
   base::Result<ResolvedSink> resolve_anyway(const base::Context& context, const SinkName& name) {
     return resolve_for(context, name, Purpose::kAnyway);
   }
+  /// The sinks that refer to a Secret, whether that resolves or not.
+  [[nodiscard]] std::vector<SinkName> users_of(const std::string& ns,
+                                               const std::string& name) const;
   /// The first list of these sinks is on its way still: what is not known may well be there.
   /// `family`: "": of any.
-  [[nodiscard]] bool waiting(std::string_view family = "") const;
+  [[nodiscard]] bool waiting(std::string_view family, const std::string& ns) const;
   /// No kind of sink can be read: nothing can be exported.
   [[nodiscard]] std::optional<base::Error> unavailable() const;
   /// Closes backends of sinks that are gone or unused for two days.

@@ -69,7 +69,7 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
   if (spec.profile_ref.empty()) {
     return base::configuration("spec.profileRef names no profile", "MissingProfileRef");
   }
-  if (const auto error = caches_.profiles.lookup_error()) {
+  if (const auto error = caches_.profiles.lookup_error(ns)) {
     phase = TargetPhase::kUnreadable;
     return base::denied("profiles cannot be listed: " + error->message, "ProfileForbidden");
   }
@@ -163,7 +163,7 @@ void TargetController::check_sinks(const base::Context& context, const std::stri
       }
     }
   };
-  if (const auto error = caches_.inventories.lookup_error()) {
+  if (const auto error = caches_.inventories.lookup_error(ns)) {
     facts.sink_problem = error->with_prefix("inventories cannot be listed");
     facts.sink_problem->reason = "InventoryListFailed";
     return;
@@ -205,7 +205,9 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
                                                                    const Subject& subject) {
   // A profile or scope that the caches do not have yet is not one that does not exist: judging now
   // would let an inventory export without this target's rows.
-  if (caches_.profiles.waiting() || caches_.scopes.waiting() || caches_.inventories.waiting()) {
+  const std::string& ns = target->meta().ns;
+  if (caches_.profiles.waiting(ns) || caches_.scopes.waiting(ns) ||
+      caches_.inventories.waiting(ns)) {
     set_phase(target->key(), TargetPhase::kUnknown);
     return std::optional<base::Duration>(kLookAgain);
   }
@@ -222,8 +224,8 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   }
   set_phase(target->key(), phase);
   // Exports need not wait for what the status says of sinks.
-  if (sinks_.waiting()) return std::optional<base::Duration>(kLookAgain);
-  if (!facts.blocked) check_sinks(context, target->meta().ns, facts);
+  if (sinks_.waiting("", ns)) return std::optional<base::Duration>(kLookAgain);
+  if (!facts.blocked) check_sinks(context, ns, facts);
   tell(context, writer_, subject, set_target_conditions(draft, facts));
   KL_TRY(write_status(context, writer_, targets_, subject, draft));
   return std::optional<base::Duration>(

@@ -1,6 +1,7 @@
 // What every controller does to the object that it looks at: finalizer, status, events.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,10 +47,9 @@ base::Result<> write_status(const base::Context& context, Writer& writer, Object
 
 /// Adds to what an inventory waits for ("targets, which cannot be listed: ...") when that is so of
 /// a kind that decides what is exported.
-template <class T>
-void add_unlisted(const ObjectCache<T>& cache, const char* what,
-                  std::vector<std::string>& waiting) {
-  if (const auto error = cache.lookup_error()) {
+inline void add_unlisted(const std::optional<base::Error>& error, const char* what,
+                         std::vector<std::string>& waiting) {
+  if (error) {
     waiting.push_back(std::string(what) + ", which cannot be listed: " + error->message);
   }
 }

@@ -64,6 +64,17 @@ class Connections(op.Scenario):
     def request(self, path, when):
         self.sandbox.patch(API + path, metadata={"annotations": {"kollect.dev/requestedAt": when}})
 
+    def preview(self, path, wanted):
+        """What status.preview shows while the annotation stands, which is taken back then."""
+        self.sandbox.patch(API + path, metadata={"annotations": {"kollect.dev/preview": "true"}})
+        op.until("a preview", lambda: "preview" in self.status_of(path))
+        shown = self.status_of(path)["preview"]
+        self.sandbox.patch(API + path, metadata={"annotations": {"kollect.dev/preview": None}})
+        op.until("it has gone", lambda: "preview" not in self.status_of(path))
+        self.assertEqual(shown["inputSampleSource"], "synthetic")
+        self.assertRegex(shown["renderedAt"], r"^20.*Z$")
+        return shown[wanted]
+
     def reasons_of_events(self, name):
         events = self.sandbox.call("GET", "/api/v1/namespaces/shop/events")["items"]
         return [e["reason"] for e in events if e["involvedObject"]["name"] == name]
@@ -83,6 +94,8 @@ class Connections(op.Scenario):
         self.assertTrue(status["completed"] and status["observedGeneration"] == 1 and status["latencyMs"] >= 0 and status["completedAt"], status)
         owner, = self.sandbox.call("GET", API + tests + "up")["metadata"]["ownerReferences"]
         self.assertEqual((owner["kind"], owner["name"], owner["controller"]), ("KollectDatabaseSink", "up", True))
+        self.assertIn('CREATE TABLE IF NOT EXISTS "public"."rows"', self.preview(sinks + "up", "postgres")["expectedDDL"])
+        self.assertEqual(self.told(sinks + "up"), GOOD)
         for name in ("down", "wrong"):
             self.expect(sinks + name, bad("ConnectionTestFailed"))
             self.expect(tests + name, failed("ConnectionTestFailed"))
@@ -100,7 +113,6 @@ class Connections(op.Scenario):
         self.assertIn("deletionTimestamp", self.sandbox.call("GET", leaves)["metadata"])
         good = base64.b64encode(op.dsn().encode()).decode()
         self.sandbox.patch(SECRETS + "/down", data={"dsn": good})
-        self.request(sinks + "down", "2026-02-03T04:05:06Z")
         self.expect(sinks + "down", GOOD)
         op.until("the sink is used", lambda: self.told("kollectinventories/all").get("SinkReachable", "").startswith("True/"))
         op.until("it has gone", lambda: self.sandbox.ask("GET", leaves)[0] == 404)
@@ -135,6 +147,9 @@ class Connections(op.Scenario):
         self.expect(tests + "bus", failed("ConnectionTestFailed"))
         self.assertIn('"kafka" is not in this build', self.message(tests + "bus"))
         self.expect(tests + "none", failed("InvalidSinkRef"))
+        # Nothing is asked for a preview.
+        self.assertEqual(self.preview("kollecteventsinks/bus", "kafka"), {"topic": "t"})
+        self.assertEqual(self.preview(sinks + "open", "git"), {"sampleCommitSubject": "chore(default/team-a/api): export 42 items @ a1b2c3d4e5f6"})
         # Asked for once, and the annotation is gone.
         self.assertEqual(self.told(sinks + "open"), {})
         self.sandbox.patch(API + sinks + "open", metadata={"annotations": {"kollect.dev/test-connection": "True"}})

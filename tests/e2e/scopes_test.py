@@ -13,7 +13,7 @@ NODE = {"version": "v1", "kind": "Node"}
 
 
 class Scopes(op.Scenario):
-    def start(self, *flags, without=(), program=harness.KOLLECT):
+    def start(self, *flags, without=(), more=(), faults=(), program=harness.KOLLECT):
         name = [{"name": "n", "path": "$.metadata.name"}]
         made = [kinds.namespace(ns, *kinds.NAMESPACES[ns]) for ns in ("atlas", "ops")]
         made += [kinds.node("n1"), kinds.node("n2", **{"kollect.dev/watch": "disabled"}), kinds.node("n3"), kinds.deployment("ops", "api", {})]
@@ -22,11 +22,15 @@ class Scopes(op.Scenario):
                  kinds.ours("KollectTarget", "nodes", "ops", profileRef="nodes"),
                  kinds.ours("KollectTarget", "apps", "ops", profileRef="apps", includedNamespaces=["ops"]),
                  kinds.ours("KollectDatabaseSink", "file", "ops", type="sqlite", sqlite={"path": "ops.db"}),
-                 kinds.ours("KollectInventory", "all", "ops", databaseSinkRefs=[{"name": "file"}])]
+                 kinds.ours("KollectInventory", "all", "ops", databaseSinkRefs=[{"name": "file"}]), *more]
         self.sandbox = Sandbox(self.folder, "".join(map(rollups.document, made)), without=without)
         self.addCleanup(self.sandbox.stop)
         op.KUBE["KUBECONFIG"] = str(self.sandbox.kubeconfig)
+        self.faults(*faults)
         self.operator("--sqlite-dir", str(self.folder), *flags, program=program)
+
+    def faults(self, *rules):
+        self.sandbox.call("PUT", "/sandbox/faults", {"seed": 1, "rules": list(rules)})
 
     def status(self, kind, name):
         return self.sandbox.call("GET", f"{OPS}{kind}/{name}").get("status", {})
@@ -129,6 +133,25 @@ class Scopes(op.Scenario):
         access()
         self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
         op.until("what went meanwhile goes", lambda: self.rows() == ["nodes: n1", "nodes: n3", "nodes: n4"])
+
+    def test_a_namespace_that_cannot_be_read_stops_no_other(self):
+        there = [kinds.deployment("atlas", "map", {}), kinds.ours("KollectTarget", "apps", "atlas", profileRef="apps"),
+                 kinds.ours("KollectProfile", "apps", "atlas", targetGVK=kinds.DEPLOYMENT, attributes=[{"name": "n", "path": "$.metadata.name"}])]
+        profiles, scopes = ({"id": kind, "do": "error", "code": 403, "verbs": ["list", "watch"], "namespaces": ["atlas"], "resources": [f"{kind}.kollect.dev"]}
+                            for kind in ("kollectprofiles", "kollectscopes"))
+        self.start("--watch-namespaces", "ops,atlas", more=there, faults=(profiles, scopes))
+        op.until("exported", lambda: self.rows() == ["apps: api", "nodes: n1", "nodes: n3"])
+        self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
+
+        def other():
+            status = self.sandbox.call("GET", OPS.replace("/ops/", "/atlas/") + "kollecttargets/apps").get("status", {})
+            return {c["type"]: c["reason"] for c in status.get("conditions", [])}.get("Degraded")
+
+        op.until("it is told where", lambda: other() == "ProfileForbidden")
+        self.faults(scopes)
+        op.until("the next one", lambda: other() == "ScopeLookupFailed")
+        self.faults()
+        op.until("it goes on", lambda: other() is None)
 
     def test_scopes_that_cannot_be_read_are_not_absent(self):
         self.start(without=("KollectScope",))

@@ -90,8 +90,8 @@ std::optional<ConnectionTestController::Owner> ConnectionTestController::owner_o
   return look("KollectEventSink", sinks_.event);
 }
 
-bool ConnectionTestController::synced() const {
-  return sinks_.snapshot.synced() && sinks_.database.synced() && sinks_.event.synced();
+bool ConnectionTestController::synced(const std::string& ns) const {
+  return sinks_.snapshot.synced(ns) && sinks_.database.synced(ns) && sinks_.event.synced(ns);
 }
 
 std::optional<base::Duration> ConnectionTestController::patience(const Ptr& test) {
@@ -194,7 +194,7 @@ base::Result<std::optional<base::Duration>> ConnectionTestController::reconcile(
     return std::optional<base::Duration>();
   }
   if (const auto completed = completed_at(*test)) return expire(context, test, *completed);
-  if (!synced()) return std::optional(kLookAgainSoon);
+  if (!synced(key.ns)) return std::optional(kLookAgainSoon);
   return run(context, test);
 }
 

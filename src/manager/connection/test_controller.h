@@ -47,7 +47,7 @@ class ConnectionTestController {
   base::Result<std::optional<base::Duration>> expire(const base::Context& context, const Ptr& test,
                                                      base::WallTime completed);
   [[nodiscard]] std::optional<Owner> owner_of(const SinkName& name) const;
-  [[nodiscard]] bool synced() const;
+  [[nodiscard]] bool synced(const std::string& ns) const;
   /// A sink that is applied together with the test may come a moment later: time left to wait.
   std::optional<base::Duration> patience(const Ptr& test);
   base::Result<Ptr> with_owner(const base::Context& context, const Ptr& test, const Owner& owner);

@@ -129,6 +129,19 @@ void show_requests(metrics::Page& page, const std::string& server,
   }
 }
 
+void show_prune_errors(metrics::Page& page, const inventory::Owner& target, std::uint64_t errors) {
+  page.counter("kollect_prune_errors_total",
+               "Evaluations of export.prune.cel that failed and cut nothing.",
+               {{"target", target.ns.empty() ? target.name : target.ns + "/" + target.name}},
+               number(errors));
+}
+
+void show_prune_errors(metrics::Page& page, const collector::Collector& collector) {
+  for (const auto& target : collector.targets()) {
+    show_prune_errors(page, target, collector.signals(target).prune_errors);
+  }
+}
+
 TargetErrors::TargetErrors(metrics::Registry& registry)
     : terminal_(registry.counter(kReconcileErrors, kReconcileErrorsHelp,
                                  {{"kind", "KollectTarget"}, {"error_class", "terminal"}})),

@@ -1,6 +1,7 @@
 // Numbers that the parts of the operator hold, looked up for each page (spec: runtime 14).
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 
@@ -31,6 +32,10 @@ std::size_t show_inventory(metrics::Page& page, const std::string& kind, const s
                            const std::string& name, const exporter::InventoryStatus& status);
 void show_requests(metrics::Page& page, const std::string& server,
                    const kube::RequestCounts& counts);
+
+/// Expressions of prune.cel that failed, of one target and of all that are registered.
+void show_prune_errors(metrics::Page& page, const inventory::Owner& target, std::uint64_t errors);
+void show_prune_errors(metrics::Page& page, const collector::Collector& collector);
 
 /// Failing objects and refused namespaces of targets are states; what comes anew is counted in
 /// kollect_reconcile_errors_total. One thread at a time.

@@ -118,6 +118,7 @@ TEST(Telemetry, ThePageIsTheCatalogue) {
   registry.on_page([&](metrics::Page& page) {
     show_queue(page, "KollectInventory", queue);
     show_collector(page, collector_stats());
+    show_prune_errors(page, target, 3);
     show_store(page, {.rows = 42});
     exporter::InventoryStatus status;
     status.bindings.resize(2);
