@@ -29,6 +29,7 @@ const std::vector<Command>& commands() {
       {"init", "Write a first configuration, by questions or from flags", run_init_command},
       {"validate", "Check a configuration without a cluster", run_validate_command},
       {"extract", "Try a profile on objects", run_extract_command},
+      {"probe", "Try the connections of sinks", run_probe_command},
       {"query", "SQL over an inventory in SQLite", run_query_command},
       {"diff", "What changed between two inventories", run_diff_command},
       {"cel", "Evaluate a CEL expression", run_cel_command},

@@ -20,6 +20,7 @@ int run_crds(const Invocation& invocation, const std::vector<std::string>& args)
 int run_init_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_validate_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_extract_command(const Invocation& invocation, const std::vector<std::string>& args);
+int run_probe_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_query_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_diff_command(const Invocation& invocation, const std::vector<std::string>& args);
 int run_cel_command(const Invocation& invocation, const std::vector<std::string>& args);

@@ -152,11 +152,17 @@ base::Result<> refuse_problems(std::vector<ManifestProblem> problems) {
 base::Result<Config> load_config(const std::vector<std::string>& paths,
                                  const ConfigOptions& options) {
   Config config;
-  KL_ASSIGN(ManifestSet set, load_manifests(paths));
+  KL_ASSIGN(ManifestSet set, load_manifests(paths, options.stdin_text));
   config.manifests = std::make_unique<ManifestSet>(std::move(set));
   Loader(config, options).run();
   KL_TRY(refuse_problems(config.manifests->problems));
   const std::string where = base::join(paths, ", ");
+  if (options.only_sinks) {
+    if (config.has_sinks()) return config;
+    return base::configuration(where +
+                               ": there is no KollectSnapshotSink, KollectDatabaseSink or "
+                               "KollectEventSink");
+  }
   if (config.profiles.empty()) {
     return base::configuration(where + ": there is no KollectProfile");
   }

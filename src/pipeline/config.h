@@ -39,6 +39,9 @@ struct Config {
 
 struct ConfigOptions {
   bool allow_private_sinks = false;
+  /// Only the sinks matter: there must be one; profiles and targets need not be there.
+  bool only_sinks = false;
+  std::string stdin_text = {};  ///< read for the path "-"
 };
 
 /// Loads the folders and files and judges every manifest by schema and admission rules (L-42).

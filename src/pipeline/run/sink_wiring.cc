@@ -23,7 +23,7 @@ class Wirer {
     several_contexts_ = options.several_contexts;
   }
 
-  base::Result<> add(const Loaded<api::SnapshotSink>& sink) {
+  base::Result<WiredSink> make(const Loaded<api::SnapshotSink>& sink) {
     const api::SnapshotSinkSpec& spec = sink.object.spec;
     KL_TRY(refuse_shared_place(*sink.manifest, spec));
     const bool own_auth = spec.git && spec.git->auth && spec.git->auth->secret_ref;
@@ -34,7 +34,7 @@ class Wirer {
     return finish("snapshot", sink, auth, sinks::make_snapshot_sink);
   }
 
-  base::Result<> add(const Loaded<api::DatabaseSink>& sink) {
+  base::Result<WiredSink> make(const Loaded<api::DatabaseSink>& sink) {
     const api::DatabaseSinkSpec& spec = sink.object.spec;
     std::optional<api::SecretReference> reference = spec.secret_ref;
     std::string field = "spec.secretRef";
@@ -52,7 +52,7 @@ class Wirer {
     return finish("database", sink, auth, sinks::make_database_sink);
   }
 
-  base::Result<> add(const Loaded<api::EventSink>& sink) {
+  base::Result<WiredSink> make(const Loaded<api::EventSink>& sink) {
     const api::EventSinkSpec& spec = sink.object.spec;
     std::optional<api::SecretReference> reference = spec.secret_ref;
     std::string field = "spec.secretRef";
@@ -66,8 +66,6 @@ class Wirer {
     KL_ASSIGN(const SecretValues auth, resolve(*sink.manifest, field, reference));
     return finish("event", sink, auth, sinks::make_event_sink);
   }
-
-  std::vector<WiredSink> take() { return std::move(wired_); }
 
  private:
   base::Result<SecretValues> resolve(const Manifest& sink, const std::string& field,
@@ -122,35 +120,47 @@ class Wirer {
   }
 
   template <class T, class Make>
-  base::Result<> finish(std::string_view family, const Loaded<T>& sink, const SecretValues& auth,
-                        const Make& make) {
+  base::Result<WiredSink> finish(std::string_view family, const Loaded<T>& sink,
+                                 const SecretValues& auth, const Make& make) {
     KL_ASSIGN(const std::optional<std::string> ca, ca_of(*sink.manifest, sink.object.spec.tls));
     auto made = make(sink.object, auth, ca, options_);
     if (!made) {
       return base::configuration(problem_at(*sink.manifest, "", made.error().message).text());
     }
-    wired_.push_back({.title = fmt::format("{}/{}", family, sink.manifest->name),
-                      .cluster = sink.object.spec.cluster,
-                      .manifest = sink.manifest,
-                      .sink = std::move(*made)});
-    return {};
+    return WiredSink{.title = fmt::format("{}/{}", family, sink.manifest->name),
+                     .cluster = sink.object.spec.cluster,
+                     .manifest = sink.manifest,
+                     .sink = std::move(*made)};
   }
 
   SecretStore& secrets_;
   sinks::SinkOptions options_;
   bool several_contexts_ = false;
-  std::vector<WiredSink> wired_;
 };
 
 }  // namespace
 
+std::vector<SinkMade> make_each_sink(const Config& config, SecretStore& secrets,
+                                     const WiringOptions& options) {
+  Wirer wirer(secrets, options);
+  std::vector<SinkMade> made;
+  const auto add = [&](const auto& sinks) {
+    for (const auto& sink : sinks) made.push_back({sink.manifest, wirer.make(sink)});
+  };
+  add(config.snapshot_sinks);
+  add(config.database_sinks);
+  add(config.event_sinks);
+  return made;
+}
+
 base::Result<std::vector<WiredSink>> make_sinks(const Config& config, SecretStore& secrets,
                                                 const WiringOptions& options) {
-  Wirer wirer(secrets, options);
-  for (const auto& sink : config.snapshot_sinks) KL_TRY(wirer.add(sink));
-  for (const auto& sink : config.database_sinks) KL_TRY(wirer.add(sink));
-  for (const auto& sink : config.event_sinks) KL_TRY(wirer.add(sink));
-  return wirer.take();
+  std::vector<WiredSink> wired;
+  for (SinkMade& made : make_each_sink(config, secrets, options)) {
+    if (!made.sink) return made.sink.error();
+    wired.push_back(std::move(*made.sink));
+  }
+  return wired;
 }
 
 base::Result<std::unique_ptr<sinks::Sink>> make_sqlite(const std::string& path) {

@@ -19,6 +19,12 @@ struct WiredSink {
   std::unique_ptr<sinks::Sink> sink;
 };
 
+/// A sink of the folder, or why it could not be built (configuration).
+struct SinkMade {
+  const Manifest* manifest = nullptr;
+  base::Result<WiredSink> sink;
+};
+
 struct WiringOptions {
   bool allow_private = false;
   /// Default templates put {cluster} in front; a template without it is refused (L-59).
@@ -29,6 +35,9 @@ struct WiringOptions {
 /// this build has not.
 base::Result<std::vector<WiredSink>> make_sinks(const Config& config, SecretStore& secrets,
                                                 const WiringOptions& options);
+/// The same one by one: a sink that cannot be built stops no other.
+std::vector<SinkMade> make_each_sink(const Config& config, SecretStore& secrets,
+                                     const WiringOptions& options);
 /// The SQLite file of --sqlite.
 base::Result<std::unique_ptr<sinks::Sink>> make_sqlite(const std::string& path);
 
