@@ -15,6 +15,7 @@
 
 #include "base/address_guard.h"
 #include "base/context.h"
+#include "base/resolve.h"
 #include "base/result.h"
 #include "base/secret.h"
 
@@ -61,8 +62,13 @@ struct Request {
   std::optional<base::Secret> bearer_token;
   std::optional<std::pair<std::string, base::Secret>> basic_auth;
   std::string body;
+  /// Sent instead of `body` and not copied: must stay until fetch() or stream() has returned.
+  std::string_view borrowed_body;
   std::shared_ptr<const TlsOptions> tls;
   std::string proxy_url;  ///< empty: direct
+  /// Numeric addresses of the URL's host; empty: the system's resolver is asked. The name stays for
+  /// TLS and the Host header. See pin_addresses().
+  std::vector<std::string> addresses;
   std::shared_ptr<const base::AddressGuard>
       guard;  ///< checks every resolved address before connecting; may be empty
   base::Duration connect_timeout = std::chrono::seconds(10);
@@ -126,6 +132,12 @@ class Client {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// Resolves the host of the URL (`resolver`, else the system's), lets the guard look at the
+/// complete answer and notes it in `addresses`: what was checked is what is connected to. Numbers,
+/// and requests with neither guard nor resolver, are left as they are. Errors: denied (guard,
+/// "address-refused"), retryable ("unreachable").
+base::Result<> pin_addresses(Request& request, const base::Resolver& resolver);
 
 /// Hides user information of a URL: "https://***@host/path".
 std::string redact_url(std::string_view url);

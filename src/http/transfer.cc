@@ -93,14 +93,15 @@ base::Result<> Transfer::prepare_url() {
       return base::denied(fmt::format("{}: {}", label(), *reason), "address-refused");
     }
   }
+  const std::string host = url_part(url.get(), CURLUPART_HOST);
+  const std::string port = url_part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  KL_TRY(prepare_addresses(host, port));
   if (!request_.tls || request_.tls->server_name.empty()) {
     set(CURLOPT_URL, request_.url.c_str());
     return {};
   }
   // curl takes the verified name and SNI from the URL; the name goes there and the connection
   // elsewhere.
-  const std::string host = url_part(url.get(), CURLUPART_HOST);
-  const std::string port = url_part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
   const std::string& name = request_.tls->server_name;
   const bool explicit_port = !url_part(url.get(), CURLUPART_PORT, CURLU_NO_DEFAULT_PORT).empty();
   KL_TRY(add_header("Host", explicit_port ? host + ":" + port : host));
@@ -115,12 +116,26 @@ base::Result<> Transfer::prepare_url() {
   return {};
 }
 
+base::Result<> Transfer::prepare_addresses(const std::string& host, const std::string& port) {
+  if (request_.addresses.empty()) return {};
+  // "+": the entry goes after a while, as one of the system's resolver.
+  const auto entry = fmt::format("+{}:{}:{}", host, port, fmt::join(request_.addresses, ","));
+  resolve_.reset(curl_slist_append(nullptr, entry.c_str()));
+  if (!resolve_) return base::terminal("out of memory for a request");
+  set(CURLOPT_RESOLVE, resolve_.get());
+  return {};
+}
+
+std::string_view Transfer::body() const {
+  return request_.borrowed_body.empty() ? std::string_view(request_.body) : request_.borrowed_body;
+}
+
 base::Result<> Transfer::prepare_method() {
   const std::string& method = request_.method;
   if (method.empty() || has_line_break(method) || method.find(' ') != std::string::npos) {
     return base::configuration("not a usable request method");
   }
-  if (method == "GET" && request_.body.empty()) {
+  if (method == "GET" && body().empty()) {
     set(CURLOPT_HTTPGET, 1L);
     return {};
   }
@@ -129,10 +144,10 @@ base::Result<> Transfer::prepare_method() {
     return {};
   }
   const bool sends_body =
-      !request_.body.empty() || method == "POST" || method == "PUT" || method == "PATCH";
+      !body().empty() || method == "POST" || method == "PUT" || method == "PATCH";
   if (sends_body) {
-    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
-    set(CURLOPT_POSTFIELDS, request_.body.c_str());
+    set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body().size()));
+    set(CURLOPT_POSTFIELDS, body().data());
   }
   set(CURLOPT_CUSTOMREQUEST, method.c_str());
   return {};
@@ -240,7 +255,7 @@ void Transfer::prepare_callbacks() {
     set(CURLOPT_PREREQFUNCTION, &Transfer::before_request_callback);
     set(CURLOPT_PREREQDATA, this);
   }
-  if (!request_.body.empty()) {
+  if (!body().empty()) {
     set(CURLOPT_NOPROGRESS, 0L);
     set(CURLOPT_XFERINFOFUNCTION, &Transfer::progress_callback);
     set(CURLOPT_XFERINFODATA, this);

@@ -64,6 +64,7 @@ class Transfer {
   base::Result<> prepare_url();
   base::Result<> prepare_method();
   base::Result<> prepare_headers();
+  base::Result<> prepare_addresses(const std::string& host, const std::string& port);
   base::Result<> prepare_tls();
   void prepare_proxy();
   void prepare_callbacks();
@@ -75,6 +76,7 @@ class Transfer {
   bool address_allowed(std::string_view address);
   void note_progress() { last_progress_ = context_.clock().steady_now(); }
   [[nodiscard]] std::string label() const;
+  [[nodiscard]] std::string_view body() const;
   template <class Value>
   void set(CURLoption option, Value value);
 
@@ -84,6 +86,7 @@ class Transfer {
   Response response_;
   std::unique_ptr<curl_slist, SlistDeleter> headers_;
   std::unique_ptr<curl_slist, SlistDeleter> connect_to_;
+  std::unique_ptr<curl_slist, SlistDeleter> resolve_;
   std::array<char, CURL_ERROR_SIZE> error_text_{};
   std::size_t received_ = 0;
   curl_off_t uploaded_ = 0;
