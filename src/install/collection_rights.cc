@@ -146,21 +146,26 @@ struct Reader {
   }
 };
 
-void add_secret(Rights& rights, const api::SecretReference& reference, const std::string& ns) {
-  if (reference.name.empty()) return;
-  const std::string home = ns.empty() ? kDefaultSecretNamespace : ns;
-  rights.allow(reference.ns.empty() ? home : reference.ns, "", "secrets", {"get"}, reference.name);
-}
+/// Collects what sinks name.
+struct SecretNames {
+  Rights& rights;
+  const Names& verbs;
 
-void add_secrets(Rights& rights, const api::SinkCommon& spec,
-                 const std::vector<std::optional<api::SecretReference>>& more,
-                 const std::string& ns) {
-  if (spec.secret_ref) add_secret(rights, *spec.secret_ref, ns);
-  if (spec.tls && spec.tls->ca_secret_ref) add_secret(rights, *spec.tls->ca_secret_ref, ns);
-  for (const auto& reference : more) {
-    if (reference) add_secret(rights, *reference, ns);
+  void add(const api::SecretReference& reference, const std::string& ns) const {
+    if (reference.name.empty()) return;
+    const std::string home = ns.empty() ? kDefaultSecretNamespace : ns;
+    rights.allow(reference.ns.empty() ? home : reference.ns, "", "secrets", verbs, reference.name);
   }
-}
+  void add_all(const api::SinkCommon& spec,
+               const std::vector<std::optional<api::SecretReference>>& more,
+               const std::string& ns) const {
+    if (spec.secret_ref) add(*spec.secret_ref, ns);
+    if (spec.tls && spec.tls->ca_secret_ref) add(*spec.tls->ca_secret_ref, ns);
+    for (const auto& reference : more) {
+      if (reference) add(*reference, ns);
+    }
+  }
+};
 
 }  // namespace
 
@@ -189,28 +194,30 @@ std::vector<TargetRights> collection_rights(const Objects& objects, const Mode& 
   return found;
 }
 
-Rights secret_rights(const Objects& objects) {
+Rights secret_rights(const Objects& objects, SecretUse use) {
   Rights rights;
+  const Names verbs = use == SecretUse::kRead ? Names{"get"} : Names{"get", "list", "watch"};
+  const SecretNames names{.rights = rights, .verbs = verbs};
   for (const api::SnapshotSink& sink : objects.snapshot_sinks) {
     const auto& git = sink.spec.git;
-    add_secrets(rights, sink.spec, {git && git->auth ? git->auth->secret_ref : std::nullopt},
-                sink.metadata.ns);
+    names.add_all(sink.spec, {git && git->auth ? git->auth->secret_ref : std::nullopt},
+                  sink.metadata.ns);
   }
   for (const api::DatabaseSink& sink : objects.database_sinks) {
     const api::DatabaseSinkSpec& spec = sink.spec;
     using Reference = std::optional<api::SecretReference>;
-    add_secrets(rights, spec,
-                {spec.postgres ? Reference(spec.postgres->database_ref) : std::nullopt,
-                 spec.mongodb ? Reference(spec.mongodb->database_ref) : std::nullopt,
-                 spec.bigquery ? spec.bigquery->secret_ref : std::nullopt},
-                sink.metadata.ns);
+    names.add_all(spec,
+                  {spec.postgres ? Reference(spec.postgres->database_ref) : std::nullopt,
+                   spec.mongodb ? Reference(spec.mongodb->database_ref) : std::nullopt,
+                   spec.bigquery ? spec.bigquery->secret_ref : std::nullopt},
+                  sink.metadata.ns);
   }
   for (const api::EventSink& sink : objects.event_sinks) {
     const api::EventSinkSpec& spec = sink.spec;
-    add_secrets(rights, spec,
-                {spec.kafka ? spec.kafka->secret_ref : std::nullopt,
-                 spec.nats ? spec.nats->secret_ref : std::nullopt},
-                sink.metadata.ns);
+    names.add_all(spec,
+                  {spec.kafka ? spec.kafka->secret_ref : std::nullopt,
+                   spec.nats ? spec.nats->secret_ref : std::nullopt},
+                  sink.metadata.ns);
   }
   return rights;
 }

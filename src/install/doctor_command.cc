@@ -40,8 +40,10 @@ class Examination {
     definitions();
     operators();
     our_objects();
-    for (const Operator& one : operators_) rights(one);
-    if (operators_.empty()) secrets();
+    for (const Operator& one : operators_) {
+      if (ns_.empty() || one.reads(ns_)) rights(one);
+    }
+    secrets();
     webhooks();
     const Findings objects = check_objects(objects_, operators_, clock_.now());
     findings_.insert(findings_.end(), objects.begin(), objects.end());
@@ -87,29 +89,48 @@ class Examination {
   }
 
   void operators() {
-    const std::size_t before = findings_.size();
-    const auto deployments =
-        read("operator", resource("apps", "v1", "Deployment", "deployments"), ns_, kOperatorLabels);
+    auto deployments = deployments_of_operators();
     operators_ = operators_in(deployments);
-    if (operators_.empty() && findings_.size() == before) {
-      add(Level::kWarning, "operator",
-          fmt::format("there is no Deployment with the labels {}{}", kOperatorLabels,
-                      ns_.empty() ? "" : " in namespace " + ns_),
-          "docs/install.md tells how to install one; one that runs elsewhere is not seen");
-    }
+    const auto foreign = [&](const Operator& one) { return !ns_.empty() && !one.reads(ns_); };
+    std::erase_if(deployments, [&](const Value& deployment) {
+      return std::ranges::any_of(operators_, [&](const Operator& one) {
+        return foreign(one) && place_of(deployment) == one.ns + "/" + one.name;
+      });
+    });
     for (const Value& deployment : deployments) {
       const auto pods = read("operator", resource("", "v1", "Pod", "pods"),
                              namespace_in(deployment), kOperatorLabels);
       findings_.push_back(check_deployment(deployment, pods));
     }
     for (const Operator& one : operators_) {
-      if (one.mode.lease.empty()) continue;
+      if (one.mode.lease.empty() || foreign(one)) continue;
       if (one.mode.shards == 0) {
         lease(one);
       } else {
         shards(one);
       }
     }
+  }
+
+  /// Of the namespace that is looked at; where it has none, of all, since one operator may work for
+  /// many. Whoever may not look there is told nothing: that is no fault of the namespace.
+  std::vector<Value> deployments_of_operators() {
+    const auto deployments = resource("apps", "v1", "Deployment", "deployments");
+    auto everywhere = list_all(client_, context_, deployments, "", kOperatorLabels);
+    if (!everywhere && !ns_.empty()) {
+      auto own = list_all(client_, context_, deployments, ns_, kOperatorLabels);
+      return own ? std::move(*own) : std::vector<Value>();
+    }
+    if (!everywhere) {
+      not_seen("operator", "deployments", "", everywhere.error());
+      return {};
+    }
+    if (operators_in(*everywhere).empty()) {
+      add(Level::kWarning, "operator",
+          fmt::format("there is no Deployment with the labels {}", kOperatorLabels),
+          "docs/install.md tells how to install one");
+    }
+    return std::move(*everywhere);
   }
 
   void lease(const Operator& one) {
@@ -234,12 +255,10 @@ class Examination {
     }
     if (!compare(who, about, secret_rights(mine), kMore)) return;
     if (findings_.size() == before) add(Level::kFine, about, "may do all that it needs to");
-    secrets();
   }
 
   /// Secrets that sinks name are there.
   void secrets() {
-    if (std::exchange(secrets_seen_, true)) return;
     for (const Rights::One& one : secret_rights(typed_).all()) {
       const auto found =
           client_.get(context_, resource("", "v1", "Secret", "secrets"), one.ns, one.name);
@@ -275,7 +294,6 @@ class Examination {
   ObjectsByKind objects_;
   Objects typed_;
   Findings findings_;
-  bool secrets_seen_ = false;
 };
 
 }  // namespace
@@ -291,12 +309,15 @@ int run_doctor_command(const cli::Invocation& invocation, const std::vector<std:
   add_cluster_flags(app, flags, false);
   cli::add_flag_value(app, "-n,--namespace", flags.ns,
                       "Look at this namespace only; default: all that you may read");
+  app.add_flag("-A,--all-namespaces", flags.all_namespaces,
+               "All that you may read, whatever --namespace says");
   app.add_flag("--json", json, "A JSON line per finding");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   auto client = open_cluster(invocation, flags);
   if (!client) return failed(invocation, "doctor", client.error());
-  const auto findings =
-      Examination(**client, invocation.context(), *invocation.clock, flags.ns).run();
+  // Without a namespace nothing is left to the context's: whoever asks wants to know it all.
+  const std::string ns = flags.all_namespaces ? std::string() : flags.ns;
+  const auto findings = Examination(**client, invocation.context(), *invocation.clock, ns).run();
   if (!findings) return failed(invocation, "doctor", findings.error());
   fmt::print(invocation.out, "{}", json ? report_json(*findings) : report(*findings));
   if (std::fflush(invocation.out) != 0) return cli::kExitFailed;

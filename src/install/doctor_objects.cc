@@ -1,11 +1,13 @@
 // Checks of our objects, and the report.
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/json/write.h"
 #include "install/doctor.h"
+#include "install/doctor_hints.h"
 #include "install/state.h"
 
 namespace kollect::install {
@@ -17,6 +19,8 @@ namespace {
 /// An operator needs no longer for a first look.
 constexpr base::Duration kFirstLook = std::chrono::minutes(1);
 constexpr base::Duration kLongDeletion = std::chrono::minutes(5);
+constexpr std::array<std::string_view, 3> kWarnings = {"ScopeForbidden", "InsecureSkipVerify",
+                                                       "ApproachingExportCap"};
 
 std::string title_of(const std::string& kind, const Value& object) {
   return kind + " " + place_of(object);
@@ -30,29 +34,6 @@ bool older(const Value& object, const char* field, base::Duration age, base::Wal
 bool is_suspended(const Value& object) {
   const Value* suspend = object.at_path({"spec", "suspend"});
   return suspend != nullptr && suspend->is_bool() && suspend->as_bool();
-}
-
-/// What a reason that users meet often asks for.
-std::string hint_for(const std::string& reason) {
-  if (reason == "ProfileNotFound") {
-    return "a target uses a KollectProfile of its own namespace; a cluster target names namespace "
-           "and name";
-  }
-  if (reason == "InformerRegistrationFailed") {
-    return "kollect rbac --discover FILES prints the rights; kubectl api-resources shows what is "
-           "served";
-  }
-  if (reason == "SinkNotFound") return "sinks are of the inventory's own namespace";
-  if (reason == "SecretResolveFailed") {
-    return "the Secret is in the sink's namespace, or allows it by the annotation "
-           "kollect.dev/allow-references-from";
-  }
-  if (reason == "ExtractionFailed") {
-    return "kollect extract --live tries the profile and explains; \"optional: true\" lets an "
-           "attribute be absent";
-  }
-  if (reason.starts_with("Scope")) return "a KollectScope or KollectClusterScope forbids it";
-  return {};
 }
 
 class ObjectChecks {
@@ -106,11 +87,28 @@ class ObjectChecks {
     }
     if (state.word == "Partly") {
       return add(Level::kWrong, title, fmt::format("{}: {}", state.reason, state.message),
-                 "kubectl kollect sinks tells which sink fails, and why");
+                 hint_for(state.reason));
     }
+    if (state.word == "Waiting" && kind == "KollectConnectionTest") {
+      return add(Level::kWrong, title, fmt::format("{}: {}", state.reason, state.message),
+                 hint_for(state.reason));
+    }
+    warn_of(title, object);
     if ((state.word == "Unseen" || state.word == "Pending") &&
         older(object, "creationTimestamp", kFirstLook, now_)) {
       nobody_looked(title, object, state);
+    }
+  }
+
+  /// What does not stop an object, but asks for something all the same.
+  void warn_of(const std::string& title, const Value& object) {
+    for (const Value& one : list_at(object, {"status", "conditions"})) {
+      const std::string_view reason = one.text("reason");
+      if (one.text("status") != "True" || std::ranges::find(kWarnings, reason) == kWarnings.end()) {
+        continue;
+      }
+      add(Level::kWarning, title, fmt::format("{}: {}", reason, one.text("message")),
+          hint_for(reason));
     }
   }
 

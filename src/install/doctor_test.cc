@@ -4,7 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "api/codec.h"
+#include "base/files.h"
+#include "base/strings.h"
 #include "base/yaml/read.h"
+#include "install/doctor_hints.h"
 #include "install/state.h"
 
 namespace kollect::install {
@@ -232,6 +235,48 @@ TEST(ObjectChecks, StatusesInPlainWords) {
               ElementsAre(finding(Level::kWrong, "KollectTarget shop/t", "one fails")));
   EXPECT_THAT(about(target("", ", deletionTimestamp: '2026-01-01T00:00:00Z'")),
               ElementsAre(finding(Level::kWrong, "KollectTarget shop/t", "being deleted since")));
+}
+
+TEST(ObjectChecks, EveryReasonThatStopsSomethingHasAHint) {
+  const auto table =
+      base::read_file(KOLLECT_SOURCE_DIR "/tests/cases/conditions/reasons.tsv", 1U << 20U);
+  ASSERT_TRUE(table);
+  std::size_t looked = 0;
+  for (const std::string_view line : base::split(*table, '\n')) {
+    const auto cells = base::split(line, '\t');
+    if (cells.size() < 4 || cells[0] == "kind") continue;
+    const bool bad = (cells[1] == "Degraded" && cells[2] == "True") || cells[2] == "False";
+    // Nothing has changed since the last export: that is no fault.
+    if (!bad || cells[3] == "Debounced") continue;
+    ++looked;
+    EXPECT_NE(hint_for(cells[3]), "") << line;
+  }
+  EXPECT_GT(looked, 50U);
+  EXPECT_EQ(hint_for("Exported"), "");
+  const Findings found = about(target(
+      "conditions: [{type: Degraded, status: 'True', reason: ExportTerminal, message: no table}]"));
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_THAT(found.front().hint, HasSubstr("waiting does not mend it"));
+}
+
+TEST(ObjectChecks, WhatWorksButAsksForSomethingIsAWarning) {
+  const Findings found = about(target(
+      "observedGeneration: 2, conditions: [{type: Ready, status: 'True', reason: Collecting}, "
+      "{type: Synced, status: 'True', reason: ScopeForbidden, message: lab may not be listed}]"));
+  ASSERT_THAT(found, ElementsAre(finding(Level::kWarning, "KollectTarget shop/t",
+                                         "ScopeForbidden: lab may not be listed")));
+  EXPECT_THAT(found.front().hint, HasSubstr("kollect rbac"));
+}
+
+TEST(ObjectChecks, AConnectionTestThatFailed) {
+  ObjectsByKind objects;
+  objects["KollectConnectionTest"] = values(
+      "{kind: KollectConnectionTest, metadata: {name: c, namespace: shop}, status: {conditions: "
+      "[{type: Ready, status: 'False', reason: ConnectionTestFailed, message: refused}]}}");
+  const Findings found = check_objects(objects, {}, at("2026-01-02T00:00:00Z"));
+  ASSERT_THAT(found, ElementsAre(finding(Level::kWrong, "KollectConnectionTest shop/c",
+                                         "ConnectionTestFailed: refused")));
+  EXPECT_THAT(found.front().hint, HasSubstr("certificate"));
 }
 
 TEST(ObjectChecks, NobodyLooks) {

@@ -26,7 +26,7 @@ struct Options {
   std::vector<std::string> files;
   std::string values;
   std::string service_account = "kollect-system/kollect-controller-manager";
-  std::string name = "kollect-manager";
+  std::string name;
   std::string watch_namespaces;
   std::string default_included;
   std::string default_excluded;
@@ -87,8 +87,11 @@ base::Result<Grantee> grantee_of(const Options& options) {
   if (parts.size() != 2 || parts[0].empty() || parts[1].empty()) {
     return base::configuration("--service-account takes NAMESPACE/NAME");
   }
-  return Grantee{
-      .role = options.name, .ns = std::string(parts[0]), .service_account = std::string(parts[1])};
+  // What is collected comes beside the operator's own role, which it must not take the place of.
+  const char* usual = options.collection_only ? "kollect-collector" : "kollect-manager";
+  return Grantee{.role = options.name.empty() ? usual : options.name,
+                 .ns = std::string(parts[0]),
+                 .service_account = std::string(parts[1])};
 }
 
 struct Answer {
@@ -130,7 +133,7 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options) 
     return find_resource(files.definitions, kind);
   };
   Answer made;
-  Rights rights = secret_rights(files.objects);
+  Rights rights = secret_rights(files.objects, SecretUse::kReadAndWatch);
   for (const TargetRights& target : collection_rights(files.objects, mode, namer)) {
     if (!target.rights) return target.rights.error().with_prefix(target.title);
     if (target.rights->empty()) {
@@ -159,7 +162,9 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
                       "Values file of the chart: its mode, and the files of collector.profiles");
   cli::add_flag_value(app, "--service-account", o.service_account, "NAMESPACE/NAME of the operator")
       ->capture_default_str();
-  cli::add_flag_value(app, "--name", o.name, "Name of roles and bindings")->capture_default_str();
+  cli::add_flag_value(app, "--name", o.name,
+                      "Name of roles and bindings; default: kollect-manager, with "
+                      "--collection-only kollect-collector");
   cli::add_flag_value(app, "--watch-namespaces", o.watch_namespaces, "As the operator's flag");
   cli::add_flag_value(app, "--default-included-namespaces", o.default_included,
                       "As the operator's flag");

@@ -111,7 +111,12 @@ struct TargetRights {
 /// counts as if one read all of its kind.
 std::vector<TargetRights> collection_rights(const Objects& objects, const Mode& mode,
                                             const Namer& namer);
-/// `get` on exactly the Secrets that sinks name.
-Rights secret_rights(const Objects& objects);
+enum class SecretUse {
+  kRead,          ///< what exports need
+  kReadAndWatch,  ///< and what lets a change be seen at once, not within half a minute
+};
+/// Exactly the Secrets that sinks name, each by its name. A watch is for metadata alone, but there
+/// are no rights for that: it needs `list` and `watch` of the Secret.
+Rights secret_rights(const Objects& objects, SecretUse use = SecretUse::kRead);
 
 }  // namespace kollect::install

@@ -215,6 +215,9 @@ spec:
 )");
   EXPECT_THAT(lines(secret_rights(made)),
               ElementsAre("elsewhere core secrets[git] get", "shop core secrets[ca,pg] get"));
+  EXPECT_THAT(lines(secret_rights(made, SecretUse::kReadAndWatch)),
+              ElementsAre("elsewhere core secrets[git] get,list,watch",
+                          "shop core secrets[ca,pg] get,list,watch"));
 }
 
 TEST(OwnRights, TenantModeHasNoneBeyondItsNamespaces) {
@@ -279,6 +282,36 @@ subjects:
   name: me
   namespace: op
 )");
+}
+
+TEST(Rbac, WhatIsCollectedNeverTakesThePlaceOfTheOperatorsRole) {
+  const testing::Program program;
+  const std::string file = program.file("a.yaml", kObjects + target("{profileRef: deployments}"));
+  const auto collection = program.run("rbac", {file, "--collection-only"});
+  EXPECT_THAT(collection.out, HasSubstr("name: kollect-collector\n"));
+  EXPECT_THAT(collection.out, Not(HasSubstr("kollect-manager")));
+  const auto whole = program.run("rbac", {file});
+  EXPECT_THAT(whole.out, HasSubstr("name: kollect-manager\n"));
+  EXPECT_THAT(whole.out, Not(HasSubstr("kollect-collector")));
+}
+
+TEST(Rbac, SecretsThatSinksNameMayBeReadAndWatchedByTheirNames) {
+  const testing::Program program;
+  const std::string sink = R"(
+apiVersion: kollect.dev/v1alpha1
+kind: KollectDatabaseSink
+metadata: {name: pg, namespace: shop}
+spec: {type: postgres, postgres: {databaseRef: {name: pg}, table: t}}
+)";
+  const std::string named =
+      "      resourceNames:\n      - pg\n      resources:\n      - secrets\n      verbs:\n"
+      "      - get\n      - list\n      - watch\n";
+  const auto values = program.run("rbac", {"-", "--output", "values"}, sink);
+  EXPECT_THAT(values.out, HasSubstr(named)) << values.err;
+  // Where all may be read by their names, those that are used may still be watched alone.
+  const auto all = program.run("rbac", {"-", "--all-secrets"}, sink);
+  EXPECT_THAT(all.out, HasSubstr("  resourceNames:\n  - pg\n  resources:\n  - secrets\n  verbs:\n"
+                                 "  - list\n  - watch\n"));
 }
 
 TEST(Rbac, ReadsTheModeAndTheFilesOfAValuesFile) {

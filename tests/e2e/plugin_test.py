@@ -150,6 +150,7 @@ class Doctor(harness.Case):
         sandbox = self.sandbox("")
         found = self.examine(sandbox, code=0)
         self.assertEqual(set(found), {("fine", "definitions"), ("warning", "operator")})
+        self.assertEqual(set(self.examine(sandbox, "-n", "team", code=0)), set(found))
         for definition in ("kollecttargets", "kollectscopes"):
             sandbox.call("DELETE", f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{definition}.kollect.dev")
         found = self.examine(sandbox, code=1)
@@ -183,7 +184,21 @@ spec: {type: postgres, postgres: {databaseRef: {name: pg}, table: t}}
         self.assertEqual(found["note", "operator"], "you may not read deployments")
         self.assertEqual(found["note", "objects"], "you may not read kollectprofiles, kollectscopes")
         sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": []})
-        self.assertIn(("warning", "operator"), self.examine(sandbox, "--namespace", "elsewhere", code=0))
+        # This operator reads its own namespace alone: of others it is no matter.
+        self.assertEqual({about for _, about in self.examine(sandbox, "-n", "elsewhere", code=0)}, {"definitions"})
+
+    def test_a_team_and_an_operator_elsewhere(self):
+        sandbox = self.sandbox(MANIFESTS + DEPLOYMENT.replace("namespace: shop", "namespace: sys").replace(", --watch-namespaces=shop", ""))
+        sandbox.patch("/apis/apps/v1/namespaces/sys/deployments/op/status", status={"availableReplicas": 1})
+        self.assertEqual(set(self.examine(sandbox, "-n", "shop", code=0)),
+                         {("fine", "definitions"), ("fine", "operator sys/op"), ("fine", "objects")})
+        everything = self.examine(sandbox, code=0)
+        self.assertEqual(self.examine(sandbox, "-A", code=0), everything)
+        self.assertEqual(self.examine(sandbox, "-A", "-n", "shop", code=0), everything)
+        # A team that may look nowhere else is not told of it.
+        sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": [
+            {"effect": "deny", "verbs": ["list"], "resources": ["deployments.apps"]}]})
+        self.assertEqual({about for _, about in self.examine(sandbox, "-n", "shop", code=0) if "operator" in about}, set())
 
 
 class Names(unittest.TestCase):
