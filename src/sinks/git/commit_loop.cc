@@ -186,7 +186,7 @@ base::Result<Oid> CommitLoop::make_commit(const base::Context& context, ObjectSt
   const auto commit = hash_object(ObjectType::kCommit, content);
   KL_TRY(pack.add(ObjectType::kCommit, commit, content));
   KL_TRY(pack.finish());
-  if (pack.count() > 0) KL_TRY(store.take_pack(pack.path()));
+  if (pack.count() > 0) KL_TRY(store.take_pack(pack));
   return commit;
 }
 

@@ -4,8 +4,6 @@
 #include <git2.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 
 namespace kollect::sinks::git {
 
@@ -33,7 +31,6 @@ using OdbObject = Handle<git_odb_object, git_odb_object_free>;
 using Reference = Handle<git_reference, git_reference_free>;
 using Commit = Handle<git_commit, git_commit_free>;
 using Tree = Handle<git_tree, git_tree_free>;
-using Indexer = Handle<git_indexer, git_indexer_free>;
 
 git_oid to_git(const Oid& oid) {
   git_oid out{};
@@ -143,21 +140,8 @@ bool ObjectStore::exists(const Oid& oid) const {
   return git_odb_exists_ext(impl_->odb.get(), &id, GIT_ODB_LOOKUP_NO_REFRESH) == 1;
 }
 
-base::Result<> ObjectStore::take_pack(const std::filesystem::path& pack) {
-  git_indexer* indexer = nullptr;
-  const auto folder = impl_->path / "objects" / "pack";
-  if (git_indexer_new(&indexer, folder.c_str(), 0, nullptr, nullptr) != 0) return damaged("index");
-  const Indexer owner(indexer);
-  git_indexer_progress progress{};
-  std::ifstream in(pack, std::ios::binary);
-  std::array<char, 65536> buffer{};
-  while (in.read(buffer.data(), buffer.size()), in.gcount() > 0) {
-    if (git_indexer_append(indexer, buffer.data(), static_cast<std::size_t>(in.gcount()),
-                           &progress) != 0) {
-      return damaged("index");
-    }
-  }
-  if (git_indexer_commit(indexer, &progress) != 0) return damaged("index");
+base::Result<> ObjectStore::take_pack(PackWriter& pack) {
+  KL_TRY(pack.install(impl_->path / "objects" / "pack"));
   if (git_odb_refresh(impl_->odb.get()) != 0) return damaged("reload");
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "sinks/git/oid.h"
+#include "sinks/git/pack_writer.h"
 
 namespace kollect::sinks::git {
 
@@ -39,7 +40,7 @@ class ObjectStore {
   [[nodiscard]] base::Result<std::string> blob(const Oid& oid, std::size_t most = SIZE_MAX) const;
   [[nodiscard]] bool exists(const Oid& oid) const;
   /// Makes a finished pack file part of the repository.
-  base::Result<> take_pack(const std::filesystem::path& pack);
+  base::Result<> take_pack(PackWriter& pack);
   [[nodiscard]] const std::filesystem::path& path() const;
 
  private:

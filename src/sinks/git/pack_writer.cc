@@ -5,9 +5,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <vector>
 
+#include "base/files.h"
 #include "sinks/files/folder.h"
 
 namespace kollect::sinks::git {
@@ -62,7 +65,47 @@ void append_head(std::string& out, ObjectType type, std::size_t size) {
   out += static_cast<char>(byte);
 }
 
+/// Bytes of a number, the highest first.
+template <class T>
+void append_number(std::string& out, T number) {
+  for (int shift = 8 * (static_cast<int>(sizeof(T)) - 1); shift >= 0; shift -= 8) {
+    out += static_cast<char>((number >> static_cast<unsigned>(shift)) & 0xffU);
+  }
+}
+
+Oid sha1(std::string_view text) {
+  Oid sum;
+  EVP_Digest(text.data(), text.size(), sum.bytes.data(), nullptr, EVP_sha1(), nullptr);
+  return sum;
+}
+
 }  // namespace
+
+std::string pack_index(std::vector<PackEntry> entries, const Oid& pack_sum) {
+  constexpr std::uint64_t kFar = 1ULL << 31U;
+  std::ranges::sort(entries, {}, &PackEntry::oid);
+  std::string out("\377tOc\0\0\0\2", 8);
+  out.reserve(1100 + entries.size() * 28);
+  auto next = entries.begin();
+  for (unsigned first = 0; first < 256; ++first) {
+    while (next != entries.end() && next->oid.bytes[0] <= first) ++next;
+    append_number(out, static_cast<std::uint32_t>(next - entries.begin()));
+  }
+  for (const PackEntry& entry : entries) out += entry.oid.raw();
+  for (const PackEntry& entry : entries) append_number(out, entry.crc);
+  std::string far;  // offsets that need more than 31 bits, in a table of their own
+  for (const PackEntry& entry : entries) {
+    if (entry.offset < kFar) {
+      append_number(out, static_cast<std::uint32_t>(entry.offset));
+    } else {
+      append_number(out, static_cast<std::uint32_t>(kFar | far.size() / 8));
+      append_number(far, entry.offset);
+    }
+  }
+  out += far;
+  out += pack_sum.raw();
+  return out += sha1(out).raw();
+}
 
 struct PackWriter::Impl {
   std::filesystem::path path;
@@ -70,8 +113,10 @@ struct PackWriter::Impl {
   Fd fd;
   Deflater deflater;
   std::unordered_set<Oid, OidHash> added;
+  std::vector<PackEntry> entries;
   std::string buffer;
-  std::uint32_t count = 0;
+  std::uint64_t flushed = 0;  ///< bytes of the file before the buffer
+  Oid sum = {};               ///< of the finished file
 
   base::Result<> flush(std::size_t above) {
     if (buffer.size() <= above) return {};
@@ -82,6 +127,7 @@ struct PackWriter::Impl {
       if (n < 0) return system_error("cannot write", path.string(), errno);
       rest.remove_prefix(static_cast<std::size_t>(n));
     }
+    flushed += buffer.size();
     buffer.clear();
     return {};
   }
@@ -107,9 +153,13 @@ base::Result<PackWriter> PackWriter::create(std::filesystem::path path,
 
 base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& content) {
   if (!impl_->added.insert(oid).second || impl_->exists(oid)) return {};
-  append_head(impl_->buffer, type, content.size());
-  impl_->deflater.run(content, impl_->buffer);
-  ++impl_->count;
+  std::string& out = impl_->buffer;
+  const std::size_t begin = out.size();
+  append_head(out, type, content.size());
+  impl_->deflater.run(content, out);
+  const auto crc = ::crc32(0, reinterpret_cast<const Bytef*>(out.data() + begin),
+                           static_cast<uInt>(out.size() - begin));
+  impl_->entries.push_back({oid, static_cast<std::uint32_t>(crc), impl_->flushed + begin});
   return impl_->flush(1U << 20U);
 }
 
@@ -117,7 +167,7 @@ base::Result<> PackWriter::finish() {
   KL_TRY(impl_->flush(0));
   std::array<unsigned char, 4> count{};
   for (std::size_t i = 0; i < 4; ++i) {
-    count.at(i) = static_cast<unsigned char>(impl_->count >> (24U - 8U * i));
+    count.at(i) = static_cast<unsigned char>(this->count() >> (24U - 8U * i));
   }
   if (::pwrite(impl_->fd.get(), count.data(), count.size(), kCountAt) != 4) {
     return system_error("cannot write", impl_->path.string(), errno);
@@ -134,17 +184,23 @@ base::Result<> PackWriter::finish() {
     EVP_DigestUpdate(hash.get(), piece.data(), static_cast<std::size_t>(n));
     at += n;
   }
-  Oid sum;
-  EVP_DigestFinal_ex(hash.get(), sum.bytes.data(), nullptr);
-  impl_->buffer = sum.raw();
+  EVP_DigestFinal_ex(hash.get(), impl_->sum.bytes.data(), nullptr);
+  impl_->buffer = impl_->sum.raw();
   return impl_->flush(0);
 }
 
-std::uint32_t PackWriter::count() const {
-  return impl_->count;
-}
-const std::filesystem::path& PackWriter::path() const {
-  return impl_->path;
+base::Result<> PackWriter::install(const std::filesystem::path& folder) {
+  const std::string name = "pack-" + impl_->sum.hex();
+  const auto pack = folder / (name + ".pack");
+  if (::rename(impl_->path.c_str(), pack.c_str()) != 0) {
+    return system_error("cannot write", pack.string(), errno);
+  }
+  // The index comes last: a pack without one is not looked at.
+  return base::write_file_atomic(folder / (name + ".idx"),
+                                 pack_index(std::move(impl_->entries), impl_->sum), 0444);
 }
 
+std::uint32_t PackWriter::count() const {
+  return static_cast<std::uint32_t>(impl_->entries.size());
+}
 }  // namespace kollect::sinks::git

@@ -5,12 +5,23 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "base/result.h"
 #include "sinks/git/oid.h"
 
 namespace kollect::sinks::git {
+
+/// Where an object stands in a pack file.
+struct PackEntry {
+  Oid oid;
+  std::uint32_t crc = 0;  ///< CRC-32 of its bytes in the file
+  std::uint64_t offset = 0;
+};
+/// Text of the index of a pack file with this checksum (format: git's pack index, version 2).
+std::string pack_index(std::vector<PackEntry> entries, const Oid& pack_sum);
 
 /// Objects are compressed and appended one by one (format: git's pack format, version 2, whole
 /// objects). Used by one thread; the file is removed with the writer.
@@ -24,10 +35,13 @@ class PackWriter {
   ~PackWriter();
 
   base::Result<> add(ObjectType type, const Oid& oid, const Pieces& content);
-  /// Completes the file (count and checksum).
+  /// Completes the file (count and checksum). Nothing may be added any more.
   base::Result<> finish();
+  /// Moves the finished file to `folder` (objects/pack of a repository) and writes its index beside
+  /// it, once: what the objects are called is known here, so
+  /// nothing has to be unpacked and hashed again.
+  base::Result<> install(const std::filesystem::path& folder);
   [[nodiscard]] std::uint32_t count() const;
-  [[nodiscard]] const std::filesystem::path& path() const;
 
  private:
   struct Impl;

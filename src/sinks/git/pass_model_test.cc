@@ -263,7 +263,7 @@ class Model {
     if (!tree.has_value()) return {{}, tree.error().reason + ": " + tree.error().message};
     EXPECT_TRUE(pack->finish().has_value());
     if (take && pack->count() > 0) {
-      EXPECT_TRUE(store_->take_pack(pack->path()).has_value());
+      EXPECT_TRUE(store_->take_pack(*pack).has_value());
     }
     return {*tree, ""};
   }
