@@ -31,6 +31,8 @@ build: ## build/release/kollect
 
 all: ## everything, tests and benchmarks included
 	@scripts/install-deps.sh test
+	@scripts/arrow.sh >/dev/null
+	@grep -qs libkollect-parquet build/release/build.ninja || cmake --preset release
 	$(call build,release,all)
 
 demo: build ## collect an example cluster twice; see the Git diff and the history

@@ -5,6 +5,7 @@
 #include "base/json/document.h"
 #include "base/strings.h"
 #include "inventory/envelope.h"
+#include "sinks/columns/encoders.h"
 #include "sinks/layout/run_layout.h"
 
 namespace kollect::sinks::objects {
@@ -80,14 +81,12 @@ std::shared_ptr<const Encoder> make_ndjson_encoder() {
 }
 
 base::Result<std::shared_ptr<const Encoder>> make_encoder(std::string_view format,
-                                                          const EncoderSettings& /*settings*/) {
+                                                          const EncoderSettings& settings) {
   const auto word = base::to_lower(base::trim(format));
   if (word.empty() || word == "json") return make_json_encoder();
   if (word == "ndjson") return make_ndjson_encoder();
-  if (word == "csv" || word == "parquet") {
-    return base::configuration(fmt::format("format \"{}\" is not in this build", word),
-                               "type-not-built");
-  }
+  if (word == "csv") return columns::make_csv_encoder(settings);
+  if (word == "parquet") return columns::make_parquet_encoder(settings);
   return base::configuration(
       fmt::format("format \"{}\" is not known; use json, csv or parquet", base::trim(format)),
       "bad-format");

@@ -1,0 +1,314 @@
+#include "sinks/columns/parquet.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/hash.h"
+#include "base/strings.h"
+
+namespace kollect::sinks::columns {
+
+namespace {
+
+constexpr std::size_t kBatchRows = 1024;
+constexpr std::size_t kBatchBytes = 1UL << 20;
+
+KollectParquetText text_of(std::string_view text) {
+  return {text.data(), text.size()};
+}
+
+KollectParquetType type_of(Type type) {
+  switch (type) {
+    case Type::kJson:
+      return kKollectParquetJson;
+    case Type::kInteger:
+      return kKollectParquetInteger;
+    case Type::kDouble:
+      return kKollectParquetDouble;
+    case Type::kBoolean:
+      return kKollectParquetBoolean;
+    case Type::kTime:
+      return kKollectParquetTime;
+    default:
+      return kKollectParquetText;
+  }
+}
+
+KollectParquetColumn describe(const Column& column) {
+  // Of a row's own texts and of JSON hardly one is there twice; nobody looks for a range of JSON.
+  const bool unique =
+      column.source == Source::kUid || column.source == Source::kName || column.type == Type::kJson;
+  return {.name = text_of(column.name),
+          .type = type_of(column.type),
+          .nullable = column.nullable,
+          .dictionary = !unique,
+          .statistics = column.type != Type::kJson};
+}
+
+/// Some rows, column by column. Texts are copied into one block that does not move.
+class Batch {
+ public:
+  explicit Batch(const std::vector<Column>& schema) : schema_(schema), columns_(schema.size()) {
+    bytes_.reserve(kBatchBytes);
+  }
+
+  /// False when these cells need a batch of their own: flush first.
+  bool take(const std::vector<Cell>& cells) {
+    const std::size_t wanted = text_bytes(cells);
+    if (rows_ == kBatchRows || (rows_ > 0 && bytes_.size() + wanted > bytes_.capacity())) {
+      return false;
+    }
+    if (wanted > bytes_.capacity()) bytes_.reserve(wanted);
+    for (std::size_t i = 0; i < cells.size(); ++i) add(columns_[i], schema_[i].type, cells[i]);
+    ++rows_;
+    return true;
+  }
+
+  std::vector<KollectParquetValues> values() {
+    std::vector<KollectParquetValues> out;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Values& column = columns_[i];
+      out.push_back({.present = schema_[i].nullable ? column.present.data() : nullptr,
+                     .count = column.count,
+                     .texts = column.texts.data(),
+                     .integers = column.integers.data(),
+                     .doubles = column.doubles.data(),
+                     .booleans = column.booleans.data()});
+    }
+    return out;
+  }
+
+  void clear() {
+    for (auto& column : columns_) column.count = 0;
+    bytes_.clear();
+    rows_ = 0;
+  }
+  [[nodiscard]] std::size_t rows() const { return rows_; }
+
+ private:
+  struct Values {
+    std::size_t count = 0;
+    std::array<std::int16_t, kBatchRows> present{};
+    std::array<KollectParquetText, kBatchRows> texts{};
+    std::array<std::int64_t, kBatchRows> integers{};
+    std::array<double, kBatchRows> doubles{};
+    std::array<bool, kBatchRows> booleans{};
+  };
+
+  [[nodiscard]] std::size_t text_bytes(const std::vector<Cell>& cells) const {
+    std::size_t sum = 0;
+    for (const Cell& cell : cells) sum += cell.null ? 0 : cell.text.size();
+    return sum;
+  }
+
+  void add(Values& column, Type type, const Cell& cell) {
+    column.present[rows_] = cell.null ? 0 : 1;
+    if (cell.null) return;
+    switch (type) {
+      case Type::kText:
+      case Type::kJson:
+        column.texts[column.count] = keep(column, cell.text);
+        break;
+      case Type::kInteger:
+      case Type::kTime:
+        column.integers[column.count] = cell.integer;
+        break;
+      case Type::kDouble:
+        column.doubles[column.count] = cell.number;
+        break;
+      case Type::kBoolean:
+        column.booleans[column.count] = cell.truth;
+        break;
+    }
+    ++column.count;
+  }
+
+  KollectParquetText keep(const Values& column, std::string_view text) {
+    if (column.count > 0) {  // neighbours are alike
+      const auto& before = column.texts[column.count - 1];
+      if (std::string_view(before.data, before.size) == text) return before;
+    }
+    const std::size_t place = bytes_.size();
+    bytes_.append(text);  // take() saw to it that there is room
+    return {bytes_.data() + place, text.size()};
+  }
+
+  const std::vector<Column>& schema_;
+  std::vector<Values> columns_;
+  std::string bytes_;
+  std::size_t rows_ = 0;
+};
+
+/// The file in the module's hands.
+class File {
+ public:
+  File(const KollectParquetModule& calls, const ChunkFn& out) : calls_(calls), out_(out) {}
+  ~File() {
+    if (file_ != nullptr) calls_.abandon(file_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  base::Result<> open(const Table& table, const ParquetSettings& settings) {
+    std::vector<KollectParquetColumn> columns;
+    for (const auto& column : table.columns) columns.push_back(describe(column));
+    const KollectParquetSettings wanted = {.columns = columns.data(),
+                                           .column_count = columns.size(),
+                                           .codec = settings.codec,
+                                           .group_rows = settings.group_rows,
+                                           .group_bytes = settings.group_bytes};
+    KollectParquetError error{};
+    file_ = calls_.open(&wanted, {this, &File::receive}, &error);
+    return file_ == nullptr ? base::Result<>(failed(error)) : base::Result<>{};
+  }
+
+  base::Result<> add(Batch& batch) {
+    if (batch.rows() == 0) return {};
+    KollectParquetError error{};
+    if (calls_.add(file_, batch.values().data(), batch.rows(), &error) != 0) return failed(error);
+    batch.clear();
+    return {};
+  }
+
+  base::Result<> finish(const std::vector<std::pair<std::string, std::string>>& words) {
+    std::vector<KollectParquetText> keys;
+    std::vector<KollectParquetText> values;
+    for (const auto& [key, value] : words) {
+      keys.push_back(text_of(key));
+      values.push_back(text_of(value));
+    }
+    KollectParquetError error{};
+    if (calls_.finish(std::exchange(file_, nullptr), keys.data(), values.data(), words.size(),
+                      &error) != 0) {
+      return failed(error);
+    }
+    return {};
+  }
+
+ private:
+  static int receive(void* self, const char* data, std::size_t size) {
+    auto& file = *static_cast<File*>(self);
+    auto taken = file.out_({data, size});
+    if (taken) return 0;
+    file.refused_ = taken.error();
+    return 1;
+  }
+
+  base::Error failed(const KollectParquetError& error) const {
+    if (refused_) return *refused_;
+    return base::terminal(
+        fmt::format("the Parquet file cannot be written: {}", base::sanitize_utf8(error.text)),
+        "parquet");
+  }
+
+  const KollectParquetModule& calls_;
+  const ChunkFn& out_;
+  KollectParquetFile* file_ = nullptr;  // the module's; given back by finish or abandon
+  std::optional<base::Error> refused_;
+};
+
+/// SHA-256 of the items array, as the export document of the same rows has it.
+class ItemsChecksum {
+ public:
+  void add(const inventory::RowView& row) {
+    text_.assign(any_ ? "," : "[");
+    any_ = true;
+    inventory::append_row_json(text_, row);
+    hash_.update(text_);
+  }
+  std::string finish() {
+    hash_.update(any_ ? "]" : "[]");
+    return hash_.finish_hex();
+  }
+
+ private:
+  base::Sha256 hash_;
+  std::string text_;
+  bool any_ = false;
+};
+
+std::vector<std::pair<std::string, std::string>> words_about(const Table& table,
+                                                             std::string checksum) {
+  std::vector<std::pair<std::string, std::string>> words = {
+      {"kollect.schemaVersion", "kollect.dev/v1alpha1"},
+      {"kollect.cluster", std::string(table.cluster_word())},
+      {"kollect.inventory", table.inventory_namespace + "/" + table.inventory_name},
+      {"kollect.generation", fmt::to_string(table.generation)},
+      {"kollect.itemCount", fmt::to_string(table.last - table.first)},
+      {"kollect.checksum", std::move(checksum)},
+      {"kollect.exportedAt", base::format_rfc3339(table.exported_at)},
+  };
+  if (table.part_total > 1) {
+    words.emplace_back("kollect.partIndex", fmt::to_string(table.part_index));
+    words.emplace_back("kollect.partTotal", fmt::to_string(table.part_total));
+  }
+  return words;
+}
+
+}  // namespace
+
+base::Result<KollectParquetCodec> parquet_codec(std::string_view compression) {
+  static const std::map<std::string, KollectParquetCodec> kCodecs = {
+      {"", kKollectParquetZstd},
+      {"zstd", kKollectParquetZstd},
+      {"none", kKollectParquetNone},
+      {"gzip", kKollectParquetGzip},
+      {"snappy", kKollectParquetSnappy}};
+  const auto found = kCodecs.find(base::to_lower(base::trim(compression)));
+  if (found != kCodecs.end()) return found->second;
+  return base::configuration(
+      fmt::format("serialization.compression: \"{}\" is none of none, gzip, snappy, zstd",
+                  compression),
+      "bad-compression");
+}
+
+base::Result<> write_parquet(const Table& table, const ParquetSettings& settings,
+                             const ChunkFn& out) {
+  KL_ASSIGN(const auto module, ParquetModule::load(settings.places));
+  File file(module.calls(), out);
+  KL_TRY(file.open(table, settings));
+  CellReader reader(table);
+  Batch batch(table.columns);
+  ItemsChecksum checksum;
+  KL_TRY(table.rows->for_range(table.first, table.last,
+                               [&](const inventory::RowView& row) -> base::Result<> {
+                                 checksum.add(row);
+                                 const auto& cells = reader.fill(row);
+                                 if (batch.take(cells)) return {};
+                                 KL_TRY(file.add(batch));
+                                 batch.take(cells);
+                                 return {};
+                               }));
+  KL_TRY(file.add(batch));
+  return file.finish(words_about(table, checksum.finish()));
+}
+
+base::Result<> read_parquet(std::string_view bytes, const ParquetSettings& settings,
+                            inventory::RowSet& into) {
+  KL_ASSIGN(const auto module, ParquetModule::load(settings.places));
+  std::vector<KollectParquetText> names;
+  for (const auto name : kRowColumns) names.push_back(text_of(name));
+  const auto take = [](void* self, const KollectParquetText* texts) {
+    RowCells cells;
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      cells[i] = texts[i].data == nullptr ? "" : std::string_view(texts[i].data, texts[i].size);
+    }
+    static_cast<inventory::RowSet*>(self)->add(row_of(cells));
+    return 0;
+  };
+  KollectParquetError error{};
+  if (module.calls().read(text_of(bytes), names.data(), names.size(), {&into, take}, &error) != 0) {
+    return base::configuration(
+        fmt::format("no Parquet file of an inventory: {}", base::sanitize_utf8(error.text)),
+        "bad-payload");
+  }
+  return {};
+}
+
+}  // namespace kollect::sinks::columns
