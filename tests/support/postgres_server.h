@@ -2,9 +2,10 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
+
+#include "support/server_script.h"
 
 namespace kollect::testing {
 
@@ -16,9 +17,6 @@ class PostgresServer {
   static PostgresServer& shared();
   /// An instance of one's own, for tests that kill it.
   explicit PostgresServer(const std::string& name);
-  PostgresServer(const PostgresServer&) = delete;
-  PostgresServer& operator=(const PostgresServer&) = delete;
-  ~PostgresServer();
 
   /// A new empty database; its connection string (URL, 127.0.0.1).
   std::string make_database(const std::string& name, const std::string& user = "test") const;
@@ -26,18 +24,16 @@ class PostgresServer {
   std::vector<std::string> ask(const std::string& database, const std::string& sql) const;
 
   /// kill -9 of the main process; returns when all processes are gone.
-  void kill() const;
+  void kill() const { script_.run("kill"); }
   /// Starts again on the same data and port.
-  void restart() const;
+  void restart() const { script_.run("start"); }
 
-  [[nodiscard]] int port() const { return std::stoi(value("PGPORT")); }
-  [[nodiscard]] std::filesystem::path ca_file() const { return value("PG_CA"); }
-  [[nodiscard]] std::filesystem::path socket_folder() const { return value("PG_SOCKETS"); }
+  [[nodiscard]] int port() const { return std::stoi(script_.value("PGPORT")); }
+  [[nodiscard]] std::filesystem::path ca_file() const { return script_.value("PG_CA"); }
+  [[nodiscard]] std::filesystem::path socket_folder() const { return script_.value("PG_SOCKETS"); }
 
  private:
-  [[nodiscard]] std::string value(const std::string& key) const;
-  std::string name_;
-  std::map<std::string, std::string> values_;
+  ServerScript script_;
 };
 
 }  // namespace kollect::testing
