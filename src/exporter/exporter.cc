@@ -180,6 +180,7 @@ void Exporter::Impl::begin_pass(const std::shared_ptr<Line>& line, Why why) {
   // With targets that cannot be read, rows that went from the store may still exist.
   line->differences = why == Why::kChange && line->schedule.confirmed() &&
                       line->head.keep_targets.empty() && line->choice == inventory::RowChoice::kAll;
+  line->resumed = line->schedule.exported_once();
   line->give_way.reset();
   if (why == Why::kRefresh && line->schedule.may_give_way()) line->give_way.emplace();
   line->used = line->binding;

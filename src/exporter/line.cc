@@ -58,21 +58,23 @@ PassResult Line::pass(const base::Context& context, base::WallTime exported_at) 
         .head = used_head, .rows = nullptr, .changes = nullptr, .row_count = 0, .set_hash = {}};
     pass.head.exported_at = exported_at;
     if (give_way) pass.give_way = give_way->get_token();
+    pass.resumed = resumed;
     inventory::ChangeSet changes;
     inventory::Snapshot rows;
     // The version first: what is written later is then pending still, never taken for confirmed.
     inventory::Version version = 0;
-    if (differences) {
+    const bool told = differences || (resumed && choice == inventory::RowChoice::kAll);
+    if (told) {
       changes = reader->changes();
       version = changes.to();
-      pass.changes = &changes;
+      (differences ? pass.changes : pass.since) = &changes;
     }
     if (differences && sink->takes_changes()) {
       pass.row_count = reader->row_count();
       pass.set_hash = reader->set_hash();
     } else {
       rows = reader->snapshot();
-      if (!differences) version = rows.version();
+      if (!told) version = rows.version();
       pass.rows = &rows;
       pass.row_count = rows.size();
       pass.set_hash = rows.set_hash();

@@ -41,6 +41,7 @@ struct Line {
   Why why = Why::kNone;
   ScheduleSettings began_with;
   bool differences = false;
+  bool resumed = false;                      ///< as Pass::resumed
   std::optional<std::stop_source> give_way;  ///< of a refresh that a change may end
   Binding used;
   sinks::Export used_head;

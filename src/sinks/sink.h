@@ -55,10 +55,17 @@ struct Pass {
   /// writes only differences and removes what is gone.
   const inventory::ChangeSet* changes = nullptr;
   std::size_t row_count = 0;  ///< of the whole set
-  std::string set_hash;       ///< of the whole set, as Snapshot::set_hash()
+  std::string set_hash = {};  ///< of the whole set, as Snapshot::set_hash()
   /// Somebody waits for the backend: a comparison that has found nothing to write so far may end
   /// with the error gave_way(); it will be asked for again.
   std::stop_token give_way = {};
+  /// The backend has confirmed an earlier state of this inventory, under the same sink and the same
+  /// choice of rows: a change, a refresh, another generation, or a try after an error. Backends
+  /// that cannot be compared with (streams) then send what is new and not everything.
+  bool resumed = false;
+  /// Where `changes` is null and the pass resumes: what differs from the confirmed state all the
+  /// same, if that can be told. What a failed pass in between has sent is part of it.
+  const inventory::ChangeSet* since = nullptr;
 };
 
 /// Kind kCancelled, reason "gave-way".

@@ -23,6 +23,8 @@ struct Message {
   std::optional<std::string> body;  ///< none: a tombstone of the key
   std::vector<std::pair<std::string, std::string>> headers;
   std::string id;  ///< what the broker drops duplicates by; equal for a repetition
+  /// Opens or closes a bracket around all rows: a topic with several partitions needs it in each.
+  bool bracket = false;
 };
 
 /// A connection to a broker. Called by one thread at a time; connects when first needed and again
@@ -41,6 +43,9 @@ class Transport {
   virtual base::Result<> flush(const base::Context& context) = 0;
   /// Largest body in bytes that the broker takes, headers allowed for. Valid after open().
   [[nodiscard]] virtual std::size_t max_body() const = 0;
+  /// True once after an open() that had to create the topic or stream: consumers of earlier
+  /// messages may have lost them.
+  [[nodiscard]] virtual bool take_created() { return false; }
   /// A tombstone follows each delete (a compacted topic).
   [[nodiscard]] virtual bool wants_tombstones() const { return false; }
   /// Connects without side effects (spec: sinks 16.1).
