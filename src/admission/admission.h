@@ -33,7 +33,7 @@ std::string_view to_string(Verdict::Stage stage);  ///< "accept", "decode", "sch
 struct Settings {
   bool tenant_mode = false;
   bool allow_private_sinks = false;
-  bool allow_loopback_sinks = false;  ///< any address may stand in an endpoint
+  bool allow_loopback_sinks = false;  ///< with them private ones
   /// file:// endpoints are accepted (one-shot commands, L-62).
   bool allow_local_sinks = false;
   std::size_t max_export_bytes = 1572864;

@@ -132,8 +132,8 @@ std::optional<std::string> scheme_of(std::string_view url) {
 }
 
 std::optional<std::string> refuse_host(std::string_view host, const Settings& settings) {
-  if (settings.allow_loopback_sinks) return std::nullopt;
-  return base::AddressGuard(settings.allow_private_sinks).refuse_host(host);
+  return base::AddressGuard(settings.allow_private_sinks, settings.allow_loopback_sinks)
+      .refuse_host(host);
 }
 
 }  // namespace
@@ -143,10 +143,8 @@ std::optional<std::string> url_problem(std::string_view url, const Settings& set
   if (settings.allow_local_sinks && base::to_lower(url.substr(0, 5)) == "file:") {
     return std::nullopt;
   }
-  if (settings.allow_loopback_sinks && base::to_lower(url.substr(0, 5)) != "file:") {
-    return std::nullopt;
-  }
-  return base::AddressGuard(settings.allow_private_sinks).refuse_url(url);
+  return base::AddressGuard(settings.allow_private_sinks, settings.allow_loopback_sinks)
+      .refuse_url(url);
 }
 
 std::optional<std::string> git_endpoint_problem(std::string_view endpoint,

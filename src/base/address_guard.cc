@@ -1,5 +1,6 @@
 #include "base/address_guard.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -16,45 +17,79 @@ namespace {
 
 using V6 = std::array<std::uint8_t, 16>;
 
+/// What lifts a refusal.
+enum class Lift { kNothing, kPrivate, kLoopback };
+
 struct Range4 {
   std::uint32_t network;
   int bits;
   std::string_view name;
-  bool only_private;       // lifted by --allow-private-sinks
+  Lift lift = Lift::kNothing;
   bool dial_only = false;  // refused when dialled, not where a host is written (spec: crds 4.9)
 };
 
 constexpr std::array<Range4, 12> kRanges4 = {{
-    {0x7F000000U, 8, "loopback address", false},
-    {0xA9FE0000U, 16, "link-local address", false},
-    {0x64400000U, 10, "shared address space 100.64.0.0/10", false},
-    {0xC6120000U, 15, "benchmark address space 198.18.0.0/15", false},
-    {0x00000000U, 8, "unspecified address", false},
-    {0xE0000000U, 24, "link-local multicast address", false},
-    {0xE0000000U, 4, "multicast address", false, true},
-    {0xFFFFFFFFU, 32, "broadcast address", false, true},
-    {0x0A000000U, 8, "private address", true},
-    {0xAC100000U, 12, "private address", true},
-    {0xC0A80000U, 16, "private address", true},
-    {0xC0000000U, 24, "protocol address space 192.0.0.0/24", false, true},
+    {0x7F000000U, 8, "loopback address", Lift::kLoopback},
+    {0xA9FE0000U, 16, "link-local address"},
+    {0x64400000U, 10, "shared address space 100.64.0.0/10"},
+    {0xC6120000U, 15, "benchmark address space 198.18.0.0/15"},
+    {0x00000000U, 8, "unspecified address"},
+    {0xE0000000U, 24, "link-local multicast address"},
+    {0xE0000000U, 4, "multicast address", Lift::kNothing, true},
+    {0xFFFFFFFFU, 32, "broadcast address", Lift::kNothing, true},
+    {0x0A000000U, 8, "private address", Lift::kPrivate},
+    {0xAC100000U, 12, "private address", Lift::kPrivate},
+    {0xC0A80000U, 16, "private address", Lift::kPrivate},
+    {0xC0000000U, 24, "protocol address space 192.0.0.0/24", Lift::kPrivate, true},
 }};
 
-std::optional<std::string> refusal(std::string_view name, std::string_view text) {
-  return fmt::format("{} ({}) is not allowed", text, name);
+struct Refused {
+  std::string_view range;
+  Lift lift = Lift::kNothing;
+};
+
+std::string_view remedy(Lift lift) {
+  switch (lift) {
+    case Lift::kPrivate:
+      return "it needs --allow-private-sinks";
+    case Lift::kLoopback:
+      return "only an operator with --allow-loopback-sinks takes it";
+    case Lift::kNothing:
+      break;
+  }
+  return "no flag allows it";
 }
+
+std::optional<std::string> with_host(std::string_view text, const std::optional<Refused>& refused) {
+  if (!refused) return std::nullopt;
+  return fmt::format("{} ({}) is not allowed: {}", text, refused->range, remedy(refused->lift));
+}
+
+std::optional<std::string> without_host(const std::optional<Refused>& refused) {
+  if (!refused) return std::nullopt;
+  return fmt::format("{}: {}", refused->range, remedy(refused->lift));
+}
+
+/// What is lifted.
+struct Policy {
+  bool allow_private = false;
+  bool allow_loopback = false;
+  [[nodiscard]] std::optional<Refused> judge(std::string_view range, Lift lift) const {
+    const bool lifted =
+        (lift == Lift::kPrivate && allow_private) || (lift == Lift::kLoopback && allow_loopback);
+    return lifted ? std::nullopt : std::optional(Refused{.range = range, .lift = lift});
+  }
+};
 
 /// How strict the literal is judged: as written in a manifest, or as about to be dialled.
 enum class Stage { kWritten, kDialled };
 
-std::optional<std::string> refuse_v4(std::uint32_t address, bool allow_private, Stage stage,
-                                     std::string_view text) {
+std::optional<Refused> refuse_v4(std::uint32_t address, Policy policy, Stage stage) {
   for (const Range4& range : kRanges4) {
     const std::uint32_t mask = ~std::uint32_t{0} << static_cast<unsigned>(32 - range.bits);
-    const bool lifted =
-        (range.only_private && allow_private) || (range.dial_only && stage == Stage::kWritten);
-    if ((address & mask) == range.network && !lifted) {
-      return refusal(range.name, text);
-    }
+    if ((address & mask) != range.network) continue;
+    if (range.dial_only && stage == Stage::kWritten) continue;
+    if (const auto refused = policy.judge(range.name, range.lift)) return refused;
   }
   return std::nullopt;
 }
@@ -85,38 +120,37 @@ std::optional<std::uint32_t> embedded_v4(const V6& bytes) {
   return std::nullopt;
 }
 
-std::optional<std::string> refuse_v6(const V6& bytes, bool allow_private, Stage stage,
-                                     std::string_view text) {
+std::optional<Refused> refuse_v6(const V6& bytes, Policy policy, Stage stage) {
   if (const auto v4 = embedded_v4(bytes)) {
-    return refuse_v4(*v4, allow_private, stage, text);
+    return refuse_v4(*v4, policy, stage);
   }
   constexpr V6 kLoopback = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   constexpr V6 kMetadata = {0xFD, 0x00, 0x0E, 0xC2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54};
   if (bytes == kLoopback) {
-    return refusal("loopback address", text);
+    return policy.judge("loopback address", Lift::kLoopback);
   }
   if (bytes == V6{}) {
-    return refusal("unspecified address", text);
+    return policy.judge("unspecified address", Lift::kNothing);
   }
   if (bytes == kMetadata) {
-    return refusal("metadata service address", text);
+    return policy.judge("metadata service address", Lift::kNothing);
   }
   if (bytes[0] == 0xFE && (bytes[1] & 0xC0U) == 0x80U) {
-    return refusal("link-local address", text);
+    return policy.judge("link-local address", Lift::kNothing);
   }
   const bool link_local_multicast = (bytes[1] & 0x0FU) == 0x02;
   if (bytes[0] == 0xFF && (stage == Stage::kDialled || link_local_multicast)) {
-    return refusal("multicast address", text);
+    return policy.judge("multicast address", Lift::kNothing);
   }
-  if ((bytes[0] & 0xFEU) == 0xFCU && !allow_private) {
-    return refusal("private address", text);
+  if ((bytes[0] & 0xFEU) == 0xFCU) {
+    return policy.judge("private address", Lift::kPrivate);
   }
   return std::nullopt;
 }
 
 /// Reason for an IP literal; outer none: the text is no literal.
-std::optional<std::optional<std::string>> judge_literal(std::string_view text, bool allow_private,
-                                                        Stage stage) {
+std::optional<std::optional<Refused>> judge_literal(std::string_view text, Policy policy,
+                                                    Stage stage) {
   std::string bare(text);
   if (bare.size() >= 2 && bare.front() == '[' && bare.back() == ']') {
     bare = bare.substr(1, bare.size() - 2);
@@ -124,11 +158,11 @@ std::optional<std::optional<std::string>> judge_literal(std::string_view text, b
   bare = bare.substr(0, bare.find('%'));  // an IPv6 zone does not change what is reached
   in_addr v4{};
   if (inet_pton(AF_INET, bare.c_str(), &v4) == 1) {
-    return refuse_v4(ntohl(v4.s_addr), allow_private, stage, text);
+    return refuse_v4(ntohl(v4.s_addr), policy, stage);
   }
   V6 v6{};
   if (inet_pton(AF_INET6, bare.c_str(), v6.data()) == 1) {
-    return refuse_v6(v6, allow_private, stage, text);
+    return refuse_v6(v6, policy, stage);
   }
   return std::nullopt;
 }
@@ -158,29 +192,40 @@ bool is_scheme(std::string_view text) {
   return true;
 }
 
+std::optional<Refused> judge_host(std::string_view name, Policy policy) {
+  constexpr std::array<std::string_view, 4> kMetadata = {
+      "metadata", "metadata.google.internal", "instance-data", "instance-data.ec2.internal"};
+  if (std::ranges::find(kMetadata, name) != kMetadata.end()) {
+    return policy.judge("name of a metadata service", Lift::kNothing);
+  }
+  if (name == "localhost" || name == "localhost.localdomain" || name.ends_with(".localhost")) {
+    return policy.judge("name of this machine", Lift::kLoopback);
+  }
+  return judge_literal(name, policy, Stage::kWritten).value_or(std::nullopt);
+}
+
+std::optional<Refused> judge_address(std::string_view address, Policy policy) {
+  const auto verdict = judge_literal(address, policy, Stage::kDialled);
+  return verdict ? *verdict : Refused{.range = "not an IP address"};
+}
+
 }  // namespace
 
 std::optional<std::string> AddressGuard::refuse_host(std::string_view host) const {
-  constexpr std::array<std::string_view, 6> kNames = {
-      "localhost",     "localhost.localdomain",     "metadata", "metadata.google.internal",
-      "instance-data", "instance-data.ec2.internal"};
   const std::string name = normal_host(host);
-  for (const std::string_view refused : kNames) {
-    if (name == refused) {
-      return refusal("name of this machine or of a metadata service", name);
-    }
-  }
-  if (name.ends_with(".localhost")) {
-    return refusal("name of this machine", name);
-  }
-  return judge_literal(name, allow_private_, Stage::kWritten).value_or(std::nullopt);
+  return with_host(name, judge_host(name, {allow_private_, allow_loopback_}));
 }
 
 std::optional<std::string> AddressGuard::refuse_address(std::string_view address) const {
-  if (const auto verdict = judge_literal(address, allow_private_, Stage::kDialled)) {
-    return *verdict;
-  }
-  return refusal("not an IP address", address);
+  return with_host(address, judge_address(address, {allow_private_, allow_loopback_}));
+}
+
+std::optional<std::string> AddressGuard::refuse_secret_host(std::string_view host) const {
+  return without_host(judge_host(normal_host(host), {allow_private_, allow_loopback_}));
+}
+
+std::optional<std::string> AddressGuard::refuse_secret_address(std::string_view address) const {
+  return without_host(judge_address(address, {allow_private_, allow_loopback_}));
 }
 
 std::optional<std::string> AddressGuard::refuse_url(std::string_view url) const {
@@ -190,7 +235,7 @@ std::optional<std::string> AddressGuard::refuse_url(std::string_view url) const 
     return std::nullopt;
   }
   if (iequals(url.substr(0, colon), "file")) {
-    return "file URLs are not allowed";
+    return "file URLs are not allowed: only an operator with --allow-local-sinks takes them";
   }
   std::string_view rest = url.substr(colon + 1);
   if (!rest.starts_with("//")) {

@@ -83,7 +83,36 @@ TEST(AddressGuard, Urls) {
     EXPECT_FALSE(guard.refuse_url(url).has_value()) << url;
   }
   EXPECT_EQ(*guard.refuse_url("https://user:secret@127.0.0.1/x"),
-            "127.0.0.1 (loopback address) is not allowed");
+            "127.0.0.1 (loopback address) is not allowed: only an operator with "
+            "--allow-loopback-sinks takes it");
+}
+
+TEST(AddressGuard, ReasonsNameTheFlagThatAllows) {
+  const AddressGuard guard(false);
+  EXPECT_EQ(*guard.refuse_address("10.1.2.3"),
+            "10.1.2.3 (private address) is not allowed: it needs --allow-private-sinks");
+  EXPECT_EQ(*guard.refuse_host("LocalHost"),
+            "localhost (name of this machine) is not allowed: only an operator with "
+            "--allow-loopback-sinks takes it");
+  EXPECT_EQ(*guard.refuse_host("169.254.169.254"),
+            "169.254.169.254 (link-local address) is not allowed: no flag allows it");
+  EXPECT_EQ(*guard.refuse_secret_host("metadata"), "name of a metadata service: no flag allows it");
+  EXPECT_EQ(*guard.refuse_secret_address("::ffff:192.168.0.1"),
+            "private address: it needs --allow-private-sinks");
+}
+
+TEST(AddressGuard, LoopbackWithItsFlagButNeverMetadata) {
+  const AddressGuard guard(false, true);
+  for (const char* host : {"localhost", "a.localhost", "127.0.0.1", "::1", "::ffff:127.0.0.1",
+                           "10.1.2.3", "fd12::1", "example.org"}) {
+    EXPECT_FALSE(guard.refuse_host(host)) << host;
+  }
+  for (const char* host : {"metadata", "instance-data", "169.254.169.254", "fe80::1", "0.0.0.0",
+                           "fd00:ec2::254", "100.64.0.1"}) {
+    EXPECT_TRUE(guard.refuse_host(host)) << host;
+  }
+  EXPECT_FALSE(guard.refuse_address("127.0.0.1"));
+  EXPECT_TRUE(guard.refuse_address("224.0.0.1"));
 }
 
 }  // namespace

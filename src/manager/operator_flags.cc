@@ -124,7 +124,7 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
   add_switch(app, "--allow-private-sinks", texts.allow_private,
              "Sinks may have private addresses (RFC 1918, IPv6 unique local)");
   add_switch(app, "--allow-loopback-sinks", texts.allow_loopback,
-             "Sinks may have any address, this machine's own too: for trying out on one machine");
+             "Sinks may have loopback and private addresses: for trying out on one machine");
   add_switch(app, "--allow-local-sinks", texts.allow_local,
              "Sinks may be files here: file:// repositories, SQLite files anywhere");
   add_switch(app, "--watch-list", flags.manager.watch_list,
@@ -280,7 +280,7 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
     m.watch_queue_bytes = static_cast<std::size_t>(texts.dispatch_queue) * kEventBytes;
   }
   KL_TRY(read_logging(texts, flags));
-  m.sinks.guard_addresses = !texts.allow_loopback;
+  m.sinks.allow_loopback = texts.allow_loopback;
   m.sinks.allow_private = texts.allow_private;
   m.sinks.allow_local = texts.allow_local;
   m.sinks.sqlite_dir = texts.sqlite_dir;

@@ -39,7 +39,7 @@ base::Result<> check(const WebhookOptions& options) {
 admission::Settings settings_of(const ManagerOptions& options) {
   return {.tenant_mode = options.tenant_mode,
           .allow_private_sinks = options.sinks.allow_private,
-          .allow_loopback_sinks = !options.sinks.guard_addresses,
+          .allow_loopback_sinks = options.sinks.allow_loopback,
           .allow_local_sinks = options.sinks.allow_local,
           .max_export_bytes = options.max_export_bytes};
 }

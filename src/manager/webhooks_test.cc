@@ -27,9 +27,8 @@ TEST(Webhooks, FlagsMustFitTogether) {
 
 TEST(Webhooks, RulesSeeTheLimitsOfTheOperator) {
   ManagerOptions options;
-  options.sinks.guard_addresses = true;
   EXPECT_FALSE(settings_of(options).allow_loopback_sinks);
-  options.sinks.guard_addresses = false;
+  options.sinks.allow_loopback = true;
   options.max_export_bytes = 7;
   options.tenant_mode = true;
   EXPECT_TRUE(settings_of(options).allow_loopback_sinks);

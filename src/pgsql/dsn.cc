@@ -93,16 +93,19 @@ base::Result<> check_place(const DsnOptions& options, const Place& place) {
   if (options.guard == nullptr) return {};
   if (place.address.empty() && is_local(place.host)) {
     if (options.allow_local) return {};
-    return refused("the connection string leads to a local socket, which is not allowed here");
+    return refused(
+        "the connection string leads to a local socket: only an operator with --allow-local-sinks "
+        "takes it");
   }
-  const bool bad =
-      (!place.host.empty() && !is_local(place.host) && options.guard->refuse_host(place.host)) ||
-      (base::is_numeric_address(place.host) && options.guard->refuse_address(place.host)) ||
-      (!place.address.empty() && options.guard->refuse_address(place.address));
-  if (!bad) return {};
-  return refused(
-      "a host of the connection string is not allowed: loopback, link-local and reserved addresses "
-      "never are, private ones with --allow-private-sinks");
+  const auto& guard = *options.guard;
+  std::optional<std::string> reason;
+  if (!place.host.empty() && !is_local(place.host)) reason = guard.refuse_secret_host(place.host);
+  if (!reason && base::is_numeric_address(place.host)) {
+    reason = guard.refuse_secret_address(place.host);
+  }
+  if (!reason && !place.address.empty()) reason = guard.refuse_secret_address(place.address);
+  if (!reason) return {};
+  return refused(fmt::format("a host of the connection string is not allowed, {}", *reason));
 }
 
 /// The addresses behind one place; the complete answer must be allowed.

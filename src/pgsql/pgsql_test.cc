@@ -50,6 +50,25 @@ TEST(PostgresGuard, EveryHostOfTheListIsChecked) {
   EXPECT_EQ(refusal("postgresql://u@2130706433/x"), refused);
 }
 
+TEST(PostgresGuard, RefusalsNameTheRangeAndTheFlagButNoHost) {
+  const auto message = [](const char* dsn) {
+    DsnOptions options;
+    options.dsn = base::Secret(dsn);
+    options.guard = std::make_shared<const base::AddressGuard>(false);
+    return check_dsn(options).error().message;
+  };
+  const std::string begin = "postgres: a host of the connection string is not allowed, ";
+  EXPECT_EQ(message("postgresql://u@10.1.2.3/x"),
+            begin + "private address: it needs --allow-private-sinks");
+  EXPECT_EQ(message("postgresql://u@127.0.0.1/x"),
+            begin + "loopback address: only an operator with --allow-loopback-sinks takes it");
+  EXPECT_EQ(message("postgresql://u@169.254.169.254/x"),
+            begin + "link-local address: no flag allows it");
+  EXPECT_EQ(message("host=/var/run/x"),
+            "postgres: the connection string leads to a local socket: only an operator with "
+            "--allow-local-sinks takes it");
+}
+
 TEST(PostgresGuard, LocalSocketsAndServices) {
   EXPECT_EQ(refusal("host=/var/run/nowhere user=u"), "address-refused");
   EXPECT_EQ(refusal("host=@abstract user=u"), "address-refused");

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/address_guard.h"
 #include "base/hash.h"
 #include "base/strings.h"
 #include "sinks/files/files_sink.h"
@@ -24,6 +23,10 @@ base::Error not_built(std::string_view name, std::string_view type) {
 base::Error unknown(std::string_view name, std::string_view type) {
   return base::configuration(fmt::format("sink {}: type \"{}\" is not known", name, type),
                              "unknown-type");
+}
+
+bool ensures(const api::SinkCommon& spec) {
+  return !spec.provisioning || spec.provisioning->mode != "existing";
 }
 
 /// The CA of the spec itself, or what the caller read from the Secret.
@@ -56,9 +59,7 @@ base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, cons
                     sink.metadata.name),
         "address-refused");
   }
-  if (options.guard_addresses && scheme != git::Scheme::kLocal) {
-    made.transport.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
-  }
+  if (scheme != git::Scheme::kLocal) made.transport.guard = options.address_guard();
   if (options.resolver) made.transport.resolver = options.resolver;
   made.mirror_dir = options.mirror_dir;
   if (made.layout.document_template.empty()) {
@@ -107,6 +108,7 @@ base::Result<std::unique_ptr<Sink>> make_local(const api::SnapshotSink& sink,
     made.layout.document_template = options.default_document_template;
   }
   made.prune = options.prune;
+  made.ensure = ensures(sink.spec);
   made.configured = options.configured;
   return make_files_sink(std::move(made));
 }
@@ -117,9 +119,7 @@ base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
                                                   const SinkOptions& options) {
   KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
   KL_ASSIGN(auto made, postgres_options(sink, auth, trust));
-  if (options.guard_addresses) {
-    made.dsn.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
-  }
+  made.dsn.guard = options.address_guard();
   made.dsn.allow_local = options.allow_local;
   if (options.resolver) made.dsn.resolver = options.resolver;
   KL_TRY(pgsql::check_dsn(made.dsn));
@@ -144,11 +144,17 @@ base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
   }
   SqliteOptions made;
   if (!sink.spec.sqlite->table.empty()) made.table = sink.spec.sqlite->table;
+  made.ensure = ensures(sink.spec);
   return std::unique_ptr<Sink>(
       std::make_unique<SqliteSink>(options.sqlite_dir / path, std::move(made)));
 }
 
 }  // namespace
+
+std::shared_ptr<const base::AddressGuard> SinkOptions::address_guard() const {
+  if (!guard_addresses) return nullptr;
+  return std::make_shared<const base::AddressGuard>(allow_private, allow_loopback);
+}
 
 base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
                                                        const SecretData& auth,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/types.h"
+#include "base/address_guard.h"
 #include "sinks/layout.h"
 #include "sinks/sink.h"
 
@@ -19,6 +20,7 @@ struct SinkOptions {
   /// the author.
   bool guard_addresses = true;
   bool allow_private = false;        ///< --allow-private-sinks
+  bool allow_loopback = false;       ///< --allow-loopback-sinks
   bool allow_local = false;          ///< file://, local repositories and folders
   std::filesystem::path sqlite_dir;  ///< of type sqlite; empty: refused unless allow_local
   std::filesystem::path mirror_dir;  ///< of git; empty: the default places
@@ -30,6 +32,9 @@ struct SinkOptions {
   std::vector<InventoryId> configured;
   /// Replaces the system's resolver: connections go to the addresses that it gives.
   std::function<base::Result<std::vector<std::string>>(const std::string&)> resolver;
+
+  /// The guard of these settings; null when nothing is refused.
+  [[nodiscard]] std::shared_ptr<const base::AddressGuard> address_guard() const;
 };
 
 /// A sink of the types git, gitlab (direct mode) and local. `auth` is the sink's Secret, `ca_pem`

@@ -236,14 +236,14 @@ class FilesSink final : public Sink {
 
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override {
-    KL_ASSIGN(auto folder, Folder::open(options_.folder, !dry_run));
+    KL_ASSIGN(auto folder, open(!dry_run));
     if (!dry_run) KL_TRY(folder.lock(context, options_.lock_patience));
     return Run(options_, context, exports, dry_run, folder).run();
   }
 
   /// Where the inventory's files are as the last pass left them, only changed ones are looked at.
   base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
-    KL_ASSIGN(auto folder, Folder::open(options_.folder, true));
+    KL_ASSIGN(auto folder, open(true));
     KL_TRY(folder.lock(context, options_.lock_patience));
     auto known = take_known(pass.head.inventory);
     if (known && pass.changes != nullptr && !options_.prune && known->set.layout.writes_manifest) {
@@ -258,7 +258,7 @@ class FilesSink final : public Sink {
 
   base::Result<> probe(const base::Context& context) override {
     KL_TRY(context.check());
-    KL_TRY(Folder::open(options_.folder, false));
+    KL_TRY(open(false));
     return {};
   }
 
@@ -268,6 +268,17 @@ class FilesSink final : public Sink {
     SetLedger set;
     std::string stamp;  ///< of its set manifest
   };
+
+  [[nodiscard]] base::Result<Folder> open(bool create) const {
+    std::error_code error;
+    if (!options_.ensure && !std::filesystem::exists(options_.folder, error)) {
+      return base::terminal(
+          fmt::format("folder {} does not exist and provisioning.mode is existing",
+                      options_.folder.string()),
+          "folder-missing");
+    }
+    return Folder::open(options_.folder, create && options_.ensure);
+  }
 
   /// A pass that fails leaves nothing that is known.
   std::optional<Known> take_known(const InventoryId& inventory) {

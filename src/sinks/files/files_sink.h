@@ -22,6 +22,7 @@ struct FilesSinkOptions {
   /// Inventories (targets) of the configuration, those that could not be read included: their
   /// documents stay.
   std::vector<InventoryId> configured;
+  bool ensure = true;  ///< a missing folder is made; else it is an error (K-13)
   base::Duration lock_patience = std::chrono::seconds(60);
 };
 

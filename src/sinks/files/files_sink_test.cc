@@ -54,6 +54,23 @@ class FilesSink : public ::testing::Test {
   FilesSinkOptions options_;
 };
 
+TEST_F(FilesSink, K13ExistingMakesNoFolder) {
+  options_.ensure = false;
+  const auto rows = pods({{"n", "a"}});
+  const auto probed = [&] { return make_files_sink(options_)->probe(base::Context::background()); };
+  for (const bool dry_run : {false, true}) {
+    const auto report = run({plain_export(rows)}, dry_run);
+    ASSERT_FALSE(report.has_value());
+    EXPECT_EQ(report.error().kind, base::ErrorKind::kTerminal);
+    EXPECT_THAT(report.error().message, HasSubstr(options_.folder.string()));
+  }
+  EXPECT_EQ(probed().error().reason, "folder-missing");
+  EXPECT_FALSE(fs::exists(options_.folder));
+  fs::create_directory(options_.folder);
+  EXPECT_TRUE(probed().has_value());
+  EXPECT_EQ(must_run({plain_export(rows)}).written, 1U);
+}
+
 TEST_F(FilesSink, WritesOnceAndLeavesSameStateAlone) {
   const auto rows = pods({{"n", "a"}, {"n", "b"}});
   for (const auto format : {Format::kYaml, Format::kJson, Format::kNdjson}) {

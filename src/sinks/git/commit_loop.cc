@@ -133,7 +133,8 @@ base::Result<ExportReport> CommitLoop::attempt(const base::Context& context, Mir
     }
     KL_ASSIGN(const auto commit, make_commit(context, store, pack, tip, *built.tree, built.texts));
     std::optional<std::string> lease;
-    if (options_.force_push) lease = tip ? tip->hex() : "";
+    // Without a lease a branch that somebody has removed would come back.
+    if (options_.force_push || !options_.ensure) lease = tip ? tip->hex() : "";
     KL_ASSIGN(const auto pushed,
               transport_.push(context, mirror.git_dir(), commit.hex(), options_.branch, lease));
     if (pushed.what == PushResult::What::kDone) {
@@ -158,16 +159,32 @@ base::Result<std::optional<Oid>> CommitLoop::find_tip(const base::Context& conte
   if (tip && source == Source::kRemote) {
     // One question, and no fetch where nobody else has written.
     KL_ASSIGN(const auto name, transport_.tip(context, options_.branch));
-    if (!name) return std::optional<Oid>();
+    if (!name) return no_branch();
     if (*name == tip->hex()) return tip;
   }
   source = Source::kFetch;
   KL_ASSIGN(const bool there,
             transport_.fetch(context, store.path(), options_.branch, options_.depth));
-  if (!there) return std::optional<Oid>();
+  if (!there) return no_branch();
   KL_ASSIGN(tip, store.ref(kTipRef));
   if (!tip) return base::retryable("git mirror: the fetched tip is not there", "damaged");
   return tip;
+}
+
+base::Result<std::optional<Oid>> CommitLoop::no_branch() const {
+  if (options_.ensure) return std::optional<Oid>();
+  return base::terminal(
+      fmt::format("git {}: there is no branch {} and provisioning.mode is existing",
+                  transport_.remote().shown(), options_.branch),
+      "branch-missing");
+}
+
+base::Result<> CommitLoop::probe(const base::Context& context) const {
+  KL_TRY(transport_.probe(context));
+  if (options_.ensure) return {};
+  KL_ASSIGN(const auto tip, transport_.tip(context, options_.branch));
+  if (!tip) KL_TRY(no_branch());
+  return {};
 }
 
 base::Result<Oid> CommitLoop::make_commit(const base::Context& context, ObjectStore& store,

@@ -60,6 +60,8 @@ class CommitLoop {
 
   /// The job's report. Errors: as of Sink::export_all.
   base::Result<ExportReport> run(const base::Context& context, Job& job);
+  /// Lists the heads; where nothing may be made the branch has to be among them.
+  base::Result<> probe(const base::Context& context) const;
   [[nodiscard]] const Transport& transport() const { return transport_; }
 
  private:
@@ -68,6 +70,8 @@ class CommitLoop {
   base::Result<ExportReport> attempt(const base::Context& context, Mirror& mirror, Job& job);
   base::Result<std::optional<Oid>> find_tip(const base::Context& context, const ObjectStore& store,
                                             Source& source) const;
+  /// The answer to a branch that is not there.
+  [[nodiscard]] base::Result<std::optional<Oid>> no_branch() const;
   void compact(const base::Context& context, Mirror& mirror, const ObjectStore& store,
                const Oid& tip, const Oid& tree, Job& job) const;
   base::Result<Oid> make_commit(const base::Context& context, ObjectStore& store, PackWriter& pack,

@@ -69,7 +69,7 @@ class GitSink final : public Sink {
   }
 
   base::Result<> probe(const base::Context& context) override {
-    auto result = loop_.transport().probe(context.with_timeout(kProbeDeadline));
+    auto result = loop_.probe(context.with_timeout(kProbeDeadline));
     if (!result.has_value()) return own_deadline(context, result.error(), shown());
     return result;
   }
@@ -103,6 +103,7 @@ base::Result<GitSinkOptions> git_sink_options(const api::SnapshotSink& sink, con
   KL_ASSIGN(out.branch,
             git::choose_branch(sink.spec.git ? sink.spec.git->branch : "", out.transport.remote));
   out.sink_name = sink.metadata.name;
+  out.ensure = !sink.spec.provisioning || sink.spec.provisioning->mode != "existing";
   if (!sink.spec.git) return out;
   const auto& settings = *sink.spec.git;
   out.depth =

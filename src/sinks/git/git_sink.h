@@ -20,6 +20,7 @@ struct GitSinkOptions {
   std::string branch = "main";
   int depth = 1;
   bool force_push = false;
+  bool ensure = true;  ///< a missing branch is made; else it is an error (K-13)
   std::string author_name = "kollect";
   std::string author_email = "kollect@kollect.dev";
   git::CommitTemplates commit;

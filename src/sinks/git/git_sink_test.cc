@@ -460,6 +460,39 @@ TEST_F(GitSink, NoSuchRepositoryIsSaidAtOnce) {
   EXPECT_FALSE(sink()->probe(base::Context::background()).has_value());
 }
 
+TEST_F(GitSink, K13ExistingMakesNoBranch) {
+  spec_.provisioning.emplace().mode = "existing";
+  const auto rows = pods({{"n", "a"}});
+  const auto is_missing = [&](const base::Error& error) {
+    EXPECT_EQ(error.kind, base::ErrorKind::kTerminal);
+    EXPECT_EQ(error.reason, "branch-missing");
+    EXPECT_THAT(error.message, ::testing::HasSubstr("no branch main"));
+    EXPECT_THAT(error.message, ::testing::HasSubstr("repo.git"));
+  };
+  const auto probed = [&] { return sink()->probe(base::Context::background()); };
+  const auto branches = [&] { return in_repo({"branch", "--list"}); };
+  auto report = run({plain_export(rows)});
+  ASSERT_FALSE(report.has_value());
+  is_missing(report.error());
+  is_missing(probed().error());
+  EXPECT_EQ(branches(), "");
+  spec_.provisioning->mode = "ensure";
+  EXPECT_TRUE(probed().has_value());
+  must_run({plain_export(rows)});
+  spec_.provisioning->mode = "existing";
+  EXPECT_TRUE(probed().has_value());
+  const auto more = pods({{"n", "a"}, {"n", "b"}});
+  EXPECT_EQ(must_run({plain_export(more)}).written, 1U);
+  // Neither does a sink that remembers the branch bring it back.
+  const auto kept = sink();
+  ASSERT_TRUE(kept->export_all(base::Context::background(), {plain_export(rows)}, false));
+  in_repo({"update-ref", "-d", "refs/heads/main"});
+  report = kept->export_all(base::Context::background(), {plain_export(more)}, false);
+  ASSERT_FALSE(report.has_value());
+  is_missing(report.error());
+  EXPECT_EQ(branches(), "");
+}
+
 TEST(GitMirrors, PlacesAndTheirRights) {
   auto temp = base::TempDir::create();
   ASSERT_TRUE(temp.has_value());

@@ -35,7 +35,9 @@ base::Result<std::vector<std::string>> Transport::checked_addresses() const {
   const auto* guard = options_.guard.get();
   if (guard == nullptr && (!options_.resolver || remote.scheme == Scheme::kLocal)) return none;
   if (remote.scheme == Scheme::kLocal) {
-    return base::configuration("local repositories are not allowed here", "address-refused");
+    return base::configuration(
+        "local repositories are not allowed: only an operator with --allow-local-sinks takes them",
+        "address-refused");
   }
   const auto refuse = [&](const std::string& reason) {
     return base::configuration(fmt::format("endpoint {} is refused: {}", remote.shown(), reason),

@@ -86,6 +86,9 @@ struct SqliteSink::Impl {
   std::set<std::string> duplicates;  // inventories in whose sets a key stands twice
 
   base::Result<> open();
+  /// What must be there when nothing may be made. Error: terminal, naming it.
+  [[nodiscard]] base::Result<> require_file() const;
+  base::Result<> require_tables(Database& in) const;
   base::Result<ExportReport> run(const base::Context& context, const std::vector<Unit>& units,
                                  bool dry_run);
   base::Result<ExportReport> write(const base::Context& context, const std::vector<Unit>& units);
@@ -97,6 +100,7 @@ base::Result<> SqliteSink::Impl::open() {
   if (database) {
     return {};
   }
+  KL_TRY(require_file());
   KL_ASSIGN(Database opened,
             Database::open(file, Database::Mode::kReadWrite, options.busy_timeout));
   // FULL: a commit that was reported is on the disk.
@@ -107,6 +111,33 @@ base::Result<> SqliteSink::Impl::open() {
                                       std::max<std::uint64_t>(1, options.max_bytes / kPageBytes))));
   }
   database = std::move(opened);
+  return {};
+}
+
+base::Result<> SqliteSink::Impl::require_file() const {
+  std::error_code error;
+  if (options.ensure || fs::exists(file, error)) {
+    return {};
+  }
+  return base::terminal(
+      fmt::format("sqlite: file {} does not exist and provisioning.mode is existing",
+                  file.string()),
+      "file-missing");
+}
+
+base::Result<> SqliteSink::Impl::require_tables(Database& in) const {
+  if (options.ensure) {
+    return {};
+  }
+  for (const char* suffix : {"", "_history", "_exports"}) {
+    const std::string name = options.table + suffix;
+    KL_ASSIGN(const bool exists, sqlite::has_table(in, name));
+    if (!exists) {
+      return base::terminal(
+          fmt::format("sqlite: table {} does not exist and provisioning.mode is existing", name),
+          "table-missing");
+    }
+  }
   return {};
 }
 
@@ -133,7 +164,10 @@ base::Result<ExportReport> SqliteSink::Impl::write(const base::Context& context,
   database->watch(&context);
   ExportReport report;
   KL_ASSIGN(Transaction transaction, Transaction::begin(*database, Transaction::Mode::kWrite));
-  KL_TRY(sqlite::ensure_schema(*database, options.table));
+  KL_TRY(require_tables(*database));
+  if (options.ensure) {
+    KL_TRY(sqlite::ensure_schema(*database, options.table));
+  }
   for (const Unit& unit : units) {
     KL_ASSIGN(const auto counts, merge(context, unit));
     add_to_report(report, unit, counts, options.table, false);
@@ -145,12 +179,14 @@ base::Result<ExportReport> SqliteSink::Impl::write(const base::Context& context,
 
 base::Result<ExportReport> SqliteSink::Impl::compare(const base::Context& context,
                                                      const std::vector<Unit>& units) {
+  KL_TRY(require_file());
   std::error_code error;
   if (!fs::exists(file, error)) {
     return all_new(units, options.table);
   }
   KL_ASSIGN(Database reading,
             Database::open(file, Database::Mode::kReadOnly, options.busy_timeout));
+  KL_TRY(require_tables(reading));
   KL_ASSIGN(const bool exists, sqlite::has_table(reading, options.table));
   if (!exists) {
     return all_new(units, options.table);
@@ -217,6 +253,7 @@ bool SqliteSink::takes_changes() const {
 
 base::Result<> SqliteSink::probe(const base::Context& context) {
   KL_TRY(context.check());
+  KL_TRY(impl_->require_file());
   std::error_code error;
   if (!fs::exists(impl_->file, error)) {
     // Nothing is created by a probe: the nearest folder that exists has to be one.
@@ -229,9 +266,9 @@ base::Result<> SqliteSink::probe(const base::Context& context) {
     }
     return {};
   }
-  KL_ASSIGN(const Database reading,
+  KL_ASSIGN(Database reading,
             Database::open(impl_->file, Database::Mode::kReadOnly, impl_->options.busy_timeout));
-  return {};
+  return impl_->require_tables(reading);
 }
 
 std::string sqlite_time(base::WallTime time) {

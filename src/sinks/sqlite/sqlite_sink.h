@@ -16,6 +16,8 @@ struct SqliteOptions {
   std::string table = "inventory";
   /// The file is not allowed to grow past this; 0: no limit.
   std::uint64_t max_bytes = 0;
+  /// File and tables are made when they are missing; else that is an error (K-13).
+  bool ensure = true;
   /// How long to wait for another process that holds the file.
   base::Duration busy_timeout = std::chrono::seconds(10);
 };

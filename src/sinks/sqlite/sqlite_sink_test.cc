@@ -98,6 +98,31 @@ class SqliteSinkTest : public testing::Test {
 
 using Lines = std::vector<std::string>;
 
+TEST_F(SqliteSinkTest, K13ExistingMakesNeitherFileNorTable) {
+  const RowSet set = rows({{"a"}});
+  const auto fails = [&](const char* reason, const std::string& named) {
+    options_.ensure = false;
+    for (const bool dry_run : {false, true}) {
+      const auto report = write(make(set, 1), dry_run);
+      ASSERT_FALSE(report.has_value());
+      EXPECT_EQ(report.error().kind, base::ErrorKind::kTerminal);
+      EXPECT_EQ(report.error().reason, reason);
+      EXPECT_NE(report.error().message.find(named), std::string::npos) << report.error().message;
+    }
+    EXPECT_EQ(SqliteSink(file_, options_).probe(context_).error().reason, reason);
+  };
+  fails("file-missing", file_.string());
+  EXPECT_FALSE(std::filesystem::exists(file_));
+  options_.ensure = true;
+  options_.table = "other";
+  ASSERT_TRUE(write(make(set, 1)));
+  options_.table = "inventory";
+  fails("table-missing", "table inventory");
+  options_.table = "other";
+  EXPECT_TRUE(SqliteSink(file_, options_).probe(context_));
+  ASSERT_TRUE(write(make(set, 2)));
+}
+
 TEST_F(SqliteSinkTest, ColumnsAndKey) {
   const RowSet set = rows({{"crane-01", R"({"image":"a"})"}, {"node-01", "{}", ""}});
   const ExportReport report = must_write(make(set, 0));
