@@ -6,8 +6,10 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "sinks/events/event_sink.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
+#include "sinks/nats/nats_transport.h"
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/sqlite/sqlite_sink.h"
 
@@ -126,6 +128,19 @@ base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
   return make_postgres_sink(std::move(made));
 }
 
+base::Result<std::unique_ptr<events::Transport>> make_nats(const api::EventSink& sink,
+                                                           const SecretData& auth,
+                                                           const std::optional<std::string>& ca_pem,
+                                                           const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, nats::nats_options(sink, auth, trust));
+  if (options.guard_addresses) {
+    made.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
+  }
+  if (options.resolver) made.resolver = options.resolver;
+  return nats::make_transport(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
                                                 const SinkOptions& options) {
   const auto refuse = [&](const char* why, const char* reason) {
@@ -182,12 +197,15 @@ base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& 
 }
 
 base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
-                                                    const SecretData& /*auth*/,
-                                                    const std::optional<std::string>& /*ca_pem*/,
-                                                    const SinkOptions& /*options*/) {
+                                                    const SecretData& auth,
+                                                    const std::optional<std::string>& ca_pem,
+                                                    const SinkOptions& options) {
   const auto& type = sink.spec.type;
-  if (type == "kafka" || type == "nats") return not_built(sink.metadata.name, type);
-  return unknown(sink.metadata.name, type);
+  if (type != "kafka" && type != "nats") return unknown(sink.metadata.name, type);
+  KL_ASSIGN(const events::Mode mode, events::read_mode(sink));
+  if (type == "kafka") return not_built(sink.metadata.name, type);
+  KL_ASSIGN(auto transport, make_nats(sink, auth, ca_pem, options));
+  return events::make_sink(mode, std::move(transport));
 }
 
 }  // namespace kollect::sinks

@@ -42,7 +42,7 @@ struct Received {
 class World {
  public:
   virtual ~World() = default;
-  virtual std::unique_ptr<Transport> make_transport() = 0;
+  virtual std::unique_ptr<Transport> make_transport(Mode mode) = 0;
   virtual std::unique_ptr<Transport> make_with_wrong_credentials() = 0;
   virtual std::unique_ptr<Transport> make_with_wrong_ca() = 0;
   /// All messages so far, in the order of each partition.
@@ -60,6 +60,9 @@ struct Backend {
   std::string name;
   std::function<std::unique_ptr<World>()> make;
 };
+inline void PrintTo(const Backend& backend, std::ostream* out) {
+  *out << backend.name;
+}
 inline std::string backend_name(const testing::TestParamInfo<Backend>& info) {
   return info.param.name;
 }
@@ -176,7 +179,7 @@ class EventSinkContract : public testing::TestWithParam<Backend> {
   /// Another process: what the one before knew is gone.
   void restart(Mode mode) {
     mode_ = mode;
-    sink_ = make_sink(mode, world_->make_transport());
+    sink_ = make_sink(mode, world_->make_transport(mode));
     resumed_ = false;
   }
   void restart() { restart(mode_); }

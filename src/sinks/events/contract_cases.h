@@ -103,7 +103,8 @@ TEST_P(EventSinkContract, ALargeDocumentIsSentInParts) {
       found.push_back(base::json::canonical(row));
     }
   }
-  EXPECT_EQ(found, truth());
+  std::sort(found.begin(), found.end());
+  EXPECT_TRUE(found == truth());  // too much to print
 }
 
 TEST_P(EventSinkContract, ARowThatFitsIntoNoDocumentIsNamed) {
@@ -338,7 +339,7 @@ TEST_P(EventSinkContract, FiftyThousandRows) {
   remove({"row-00078"});
   const auto report = pass(1);
   EXPECT_EQ(report.written + report.removed, 2U);
-  EXPECT_EQ(consumed(), truth());
+  EXPECT_TRUE(consumed() == truth());
 }
 
 TEST_P(EventSinkContract, WrongCredentialsAreAClearError) {
@@ -352,7 +353,7 @@ TEST_P(EventSinkContract, WrongCredentialsAreAClearError) {
                 error.kind == base::ErrorKind::kConfiguration ||
                 error.kind == base::ErrorKind::kTerminal)
         << error.message;
-    EXPECT_THAT(error.reason, "auth-failed");
+    EXPECT_THAT(error.reason, "auth");
     EXPECT_THAT(error.message, Not(HasSubstr(world_->secret())));
   }
 }
@@ -361,7 +362,7 @@ TEST_P(EventSinkContract, AnotherCaIsAClearError) {
   const auto sink = make_sink(Mode::kChanges, world_->make_with_wrong_ca());
   const auto probed = sink->probe(context());
   ASSERT_FALSE(probed.has_value());
-  EXPECT_EQ(probed.error().reason, "tls-untrusted") << probed.error().message;
+  EXPECT_EQ(probed.error().reason, "tls") << probed.error().message;
   EXPECT_THAT(probed.error().message, HasSubstr("certificate"));
 }
 
@@ -377,8 +378,9 @@ TEST_P(EventSinkContract, ACancelledPassIsSentAgain) {
   for (const auto& row : many(300)) put(row);
   std::stop_source stop;
   const base::SystemClock clock;
-  sink_ = make_sink(Mode::kChanges, std::make_unique<Interrupted>(world_->make_transport(), 100,
-                                                                  [&] { stop.request_stop(); }));
+  sink_ =
+      make_sink(Mode::kChanges, std::make_unique<Interrupted>(world_->make_transport(mode_), 100,
+                                                              [&] { stop.request_stop(); }));
   const auto rows = reader_->snapshot();
   const auto report =
       sink_->apply(base::Context(clock, stop.get_token()), {.head = head(0), .rows = &rows});
@@ -390,8 +392,9 @@ TEST_P(EventSinkContract, ACancelledPassIsSentAgain) {
 
 TEST_P(EventSinkContract, KilledInABracketAndBack) {
   for (const auto& row : many(3000)) put(row);
-  sink_ = make_sink(Mode::kChanges, std::make_unique<Interrupted>(world_->make_transport(), 1500,
-                                                                  [&] { world_->kill_server(); }));
+  sink_ =
+      make_sink(Mode::kChanges, std::make_unique<Interrupted>(world_->make_transport(mode_), 1500,
+                                                              [&] { world_->kill_server(); }));
   const auto rows = reader_->snapshot();
   const Pass whole{.head = head(0), .rows = &rows, .set_hash = rows.set_hash()};
   const auto report = sink_->apply(background_.with_timeout(std::chrono::seconds(5)), whole);
@@ -405,11 +408,11 @@ TEST_P(EventSinkContract, KilledInABracketAndBack) {
 TEST_P(EventSinkContract, KilledWhileChangesAreSent) {
   for (const auto& row : many(2000)) put(row);
   std::size_t killed = 0;
-  sink_ =
-      make_sink(Mode::kChanges, std::make_unique<Interrupted>(world_->make_transport(), 3000, [&] {
-                  ++killed;
-                  world_->kill_server();
-                }));
+  sink_ = make_sink(Mode::kChanges,
+                    std::make_unique<Interrupted>(world_->make_transport(mode_), 3000, [&] {
+                      ++killed;
+                      world_->kill_server();
+                    }));
   pass(0);
   for (const auto& row : many(1900, "2")) put(row);
   for (int i = 1900; i < 2000; ++i) remove({fmt::format("row-{:05}", i)});
