@@ -71,6 +71,26 @@ std::string sha256_hex(std::string_view bytes) {
   return hex_encode({reinterpret_cast<const char*>(out.data()), out.size()});
 }
 
+std::array<unsigned char, 32> hmac_sha256(std::string_view key, std::string_view bytes) {
+  constexpr std::size_t kBlock = 64;
+  std::string padded(key);
+  if (padded.size() > kBlock) {
+    const auto shorter = sha256(key);
+    padded.assign(reinterpret_cast<const char*>(shorter.data()), shorter.size());
+  }
+  padded.resize(kBlock, '\0');
+  std::string inner;
+  std::string outer;
+  for (const char c : padded) {
+    inner += static_cast<char>(c ^ 0x36);
+    outer += static_cast<char>(c ^ 0x5c);
+  }
+  inner += bytes;
+  const auto digested = sha256(inner);
+  outer.append(reinterpret_cast<const char*>(digested.data()), digested.size());
+  return sha256(outer);
+}
+
 struct Sha256::State {
   struct Free {
     void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }

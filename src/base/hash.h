@@ -15,6 +15,8 @@ namespace kollect::base {
 std::array<unsigned char, 32> sha256(std::string_view bytes);
 /// Lower-case hex SHA-256, 64 digits.
 std::string sha256_hex(std::string_view bytes);
+/// HMAC with SHA-256 (RFC 2104).
+std::array<unsigned char, 32> hmac_sha256(std::string_view key, std::string_view bytes);
 /// SHA-256 over pieces; for documents that are never in memory as a whole.
 class Sha256 {
  public:

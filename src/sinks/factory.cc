@@ -10,6 +10,7 @@
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
 #include "sinks/nats/nats_transport.h"
+#include "sinks/objects/s3/s3_bucket.h"
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/sqlite/sqlite_sink.h"
 
@@ -115,6 +116,24 @@ base::Result<std::unique_ptr<Sink>> make_local(const api::SnapshotSink& sink,
   return make_files_sink(std::move(made));
 }
 
+/// What the settings of all object stores get from the process.
+void settle_objects(objects::ObjectSinkOptions& made, const SinkOptions& options) {
+  if (made.path_template.empty() && made.encoder->default_template().empty()) {
+    made.path_template = options.default_document_template;
+  }
+}
+
+base::Result<std::unique_ptr<Sink>> make_s3(const api::SnapshotSink& sink, const SecretData& auth,
+                                            const std::optional<std::string>& ca_pem,
+                                            const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, objects::s3::s3_options(sink, auth, trust));
+  settle_objects(made.objects, options);
+  made.client.guard = options.address_guard();
+  made.client.resolver = options.resolver;
+  return objects::s3::make_s3_sink(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
                                                   const SecretData& auth,
                                                   const std::optional<std::string>& ca_pem,
@@ -179,9 +198,10 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
   if (type == "git") return make_git(sink, auth, ca_pem, options);
   if (type == "gitlab") return make_gitlab(sink, auth, ca_pem, options);
   if (type == "local") return make_local(sink, options);
-  if (type == "s3" || type == "gcs" || type == "azureblob") {
-    return not_built(sink.metadata.name, type);
+  if (type == "s3" || (type == "gcs" && objects::s3::has_hmac_keys(auth))) {
+    return make_s3(sink, auth, ca_pem, options);
   }
+  if (type == "gcs" || type == "azureblob") return not_built(sink.metadata.name, type);
   return unknown(sink.metadata.name, type);
 }
 

@@ -37,9 +37,9 @@ struct SinkOptions {
   [[nodiscard]] std::shared_ptr<const base::AddressGuard> address_guard() const;
 };
 
-/// A sink of the types git, gitlab (direct mode) and local. `auth` is the sink's Secret, `ca_pem`
-/// the certificates of its tls block. Errors: configuration, for settings that cannot work and for
-/// types that are not built yet.
+/// A sink of the types git, gitlab (direct mode), s3, gcs (HMAC keys) and local. `auth` is the
+/// sink's Secret, `ca_pem` the certificates of its tls block. Errors: configuration, for settings
+/// that cannot work and for types that are not built yet.
 base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
                                                        const SecretData& auth,
                                                        const std::optional<std::string>& ca_pem,

@@ -53,17 +53,29 @@ base::Result<> read_rows(std::string_view text, Format format, inventory::RowSet
 
 base::Result<std::optional<inventory::RowSet>> with_kept_rows(
     const Export& exp, Format format, const std::vector<std::string>& documents) {
+  return with_kept_rows(
+      exp,
+      [format](std::string_view text, inventory::RowSet& into) {
+        return read_rows(text, format, into);
+      },
+      documents);
+}
+
+base::Result<std::optional<inventory::RowSet>> with_kept_rows(
+    const Export& exp,
+    const std::function<base::Result<>(std::string_view, inventory::RowSet&)>& read,
+    const std::vector<std::string>& documents) {
   if (documents.empty() || (exp.keep_namespaces.empty() && exp.keep_targets.empty())) {
     return std::optional<inventory::RowSet>();
   }
   inventory::RowSet old;
   for (const auto& text : documents) {
-    const auto read = read_rows(text, format, old);
-    if (read.has_value()) continue;
+    const auto done = read(text, old);
+    if (done.has_value()) continue;
     return base::retryable(
         fmt::format("rows of objects that cannot be read now must stay, but a document of the last "
                     "export cannot be read: {}",
-                    read.error().message),
+                    done.error().message),
         "old-document");
   }
   old.seal();

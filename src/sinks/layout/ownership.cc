@@ -39,19 +39,6 @@ std::optional<json::Value> read_value(std::string_view text) {
   return std::move(*value);
 }
 
-/// Length of ".part-0001-of-0002" at the start of the text, 0 when there is none.
-std::size_t part_suffix_length(std::string_view text) {
-  std::size_t at = 0;
-  for (const std::string_view word : {".part-", "-of-"}) {
-    if (!text.substr(at).starts_with(word)) return 0;
-    at += word.size();
-    const auto end = std::min(text.find_first_not_of("0123456789", at), text.size());
-    if (end - at < 4) return 0;
-    at = end;
-  }
-  return at;
-}
-
 /// What the text of a row's file tells of it.
 struct Told {
   std::optional<std::string> ns;  ///< none: the text is neither a row nor a whole object
@@ -91,6 +78,18 @@ bool may_name(std::string_view path, const std::vector<std::string>& names, std:
 }
 
 }  // namespace
+
+std::size_t part_suffix_length(std::string_view text) {
+  std::size_t at = 0;
+  for (const std::string_view word : {".part-", "-of-"}) {
+    if (!text.substr(at).starts_with(word)) return 0;
+    at += word.size();
+    const auto end = std::min(text.find_first_not_of("0123456789", at), text.size());
+    if (end - at < 4) return 0;
+    at = end;
+  }
+  return at;
+}
 
 std::string manifest_path(const Export& exp, bool with_cluster) {
   const auto ns = sanitise_segment(exp.inventory.ns, 253);

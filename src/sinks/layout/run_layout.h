@@ -74,6 +74,9 @@ std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std
 File manifest_file(const Export& exp, std::string path, std::size_t parts,
                    std::vector<std::string> paths);
 
+/// Length of a part suffix (".part-0001-of-0002") at the start of the text, 0 when there is none.
+std::size_t part_suffix_length(std::string_view text);
+
 /// Suffix that separates objects whose paths meet: "-" and eight digits.
 std::string collision_suffix(const inventory::RowView& row);
 

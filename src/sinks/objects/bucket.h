@@ -39,9 +39,14 @@ class Upload {
   virtual base::Result<> finish(const base::Context& context) = 0;
 };
 
+/// Reason of errors about a bucket that does not exist.
+inline constexpr std::string_view kNoBucket = "no-bucket";
+
 /// One bucket (Azure: container). Keys are whole, prefix included. Called by one thread at a time.
-/// Errors: terminal ones for what a change of settings must mend (refused credentials, no such
-/// bucket, other 4xx), transient ones for the rest (408, 429, 5xx, the network).
+/// Errors: terminal ones for what a change of settings must mend (no such bucket with the reason
+/// kNoBucket, other 4xx), denied ones with the reason "access-denied" for refused credentials and
+/// missing rights, transient ones for the rest (408, 429, 5xx, the network). Metadata names have
+/// lower-case letters and "-", values printable ASCII.
 class Bucket {
  public:
   virtual ~Bucket() = default;

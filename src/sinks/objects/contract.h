@@ -1,0 +1,125 @@
+// The ground for contract_cases.h: one fixture over the object stores. Only for *test.cc files.
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inventory/row_store.h"
+#include "sinks/objects/object_sink.h"
+#include "sinks/rows/contract.h"
+#include "sinks/sink.h"
+
+namespace kollect::sinks::objects::contract {
+
+using rows::contract::kStart;
+using rows::contract::set_of;
+using rows::contract::TestRow;
+using rows::contract::view_of;
+
+/// Ways in which a bucket cannot be used.
+enum class Fault {
+  kWrongKey,     ///< credentials that the service does not know or whose secret is wrong
+  kNoRights,     ///< known, but without rights on the bucket
+  kWrongCa,      ///< the service's certificate is not of the authority that is trusted
+  kNoBucket,     ///< another name
+  kNobodyThere,  ///< a port without a service
+};
+
+/// A bucket, empty at first, of a running service.
+class World {
+ public:
+  virtual ~World() = default;
+  /// The bucket as a sink gets it. Parts of uploads are 5 MiB.
+  virtual std::unique_ptr<Bucket> bucket() = 0;
+  /// None when this service cannot have the fault (an emulator that checks no credentials).
+  virtual std::unique_ptr<Bucket> faulty(Fault fault) = 0;
+  /// Texts that must never be in a message.
+  [[nodiscard]] virtual std::vector<std::string> secrets() const = 0;
+  /// Content-Type and Content-Encoding of an object, as the service itself tells them.
+  virtual std::pair<std::string, std::string> content_of(const std::string& key) = 0;
+};
+
+struct Backend {
+  std::string name;
+  std::function<std::unique_ptr<World>()> make;
+};
+
+inline std::string backend_name(const testing::TestParamInfo<Backend>& info) {
+  return info.param.name;
+}
+
+class ObjectSinkContract : public testing::TestWithParam<Backend> {
+ protected:
+  ObjectSinkContract() : world_(GetParam().make()), bucket_(world_->bucket()) {
+    options_.shown = "the bucket";
+    options_.encoder = make_json_encoder();
+  }
+
+  /// A sink as a new process would have it.
+  std::unique_ptr<Sink> new_sink() { return make_object_sink(options_, world_->bucket()); }
+  Sink& sink() {
+    if (!sink_) sink_ = new_sink();
+    return *sink_;
+  }
+
+  static Export head(int second, const std::string& cluster = "pier-7") {
+    Export out;
+    out.inventory = {"harbor", "ledger"};
+    out.generation = 3;
+    out.exported_at = base::WallTime(std::chrono::seconds(kStart + second));
+    out.cluster = cluster;
+    out.max_bytes = 0;
+    return out;
+  }
+  base::Result<ExportReport> try_write(const inventory::RowSet& set, Export exp,
+                                       bool dry_run = false) {
+    exp.rows = &set;
+    return sink().export_all(context_, {exp}, dry_run);
+  }
+  ExportReport write(const inventory::RowSet& set, Export exp, bool dry_run = false) {
+    return must(try_write(set, std::move(exp), dry_run));
+  }
+  static ExportReport must(base::Result<ExportReport> report) {
+    EXPECT_TRUE(report.has_value()) << report.error().message;
+    return report.value_or(ExportReport{});
+  }
+
+  std::vector<std::string> keys(const std::string& prefix = "") {
+    const auto listed = bucket_->list(context_, prefix);
+    EXPECT_TRUE(listed.has_value()) << listed.error().message;
+    std::vector<std::string> out;
+    if (!listed.has_value()) return out;
+    for (const auto& object : *listed) out.push_back(object.key);
+    return out;
+  }
+  /// The bytes of an object; "-" when there is none.
+  std::string bytes(const std::string& key) {
+    auto got = bucket_->get(context_, key);
+    EXPECT_TRUE(got.has_value()) << got.error().message;
+    return got.has_value() && *got ? std::move(**got) : "-";
+  }
+  std::map<std::string, std::string> metadata(const std::string& key) {
+    const auto info = bucket_->head(context_, key);
+    EXPECT_TRUE(info.has_value()) << info.error().message;
+    return info.has_value() && *info ? (*info)->metadata : std::map<std::string, std::string>();
+  }
+  void put(const std::string& key, const std::string& text,
+           std::map<std::string, std::string> meta = {}) {
+    const auto done = bucket_->put(context_, key, text, {"text/plain", "", std::move(meta)});
+    EXPECT_TRUE(done.has_value()) << done.error().message;
+  }
+
+  std::unique_ptr<World> world_;
+  std::unique_ptr<Bucket> bucket_;
+  ObjectSinkOptions options_;
+  std::unique_ptr<Sink> sink_;
+  base::Context context_ = base::Context::background();
+};
+
+}  // namespace kollect::sinks::objects::contract
