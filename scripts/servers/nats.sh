@@ -2,12 +2,12 @@
 # nats-server with JetStream on 127.0.0.1.
 #   eval "$(nats.sh start [NAME])"   exports NATS_URL NATS_HOST NATS_MONITOR, the account's users (NATS_USER NATS_PASSWORD; NATS_POOR_USER, who
 #                                    may publish nothing; NATS_PLAIN_USER of an account without JetStream), NATS_SEED (of an nkey user),
-#                                    with TLS=1 NATS_CA, with AUTH=token NATS_TOKEN
+#                                    with TLS=1 NATS_CA, with AUTH=token NATS_TOKEN, with AUTH=jwt NATS_CREDS (a file)
 #   nats.sh kill NAME                kill -9 of the process
 #   nats.sh set NAME KEY=VALUE...    sets lines of the configuration (max_payload=65536); they count from the next start on
 #   nats.sh stop|env [NAME]
 # start after kill or stop (KEEP=1) goes on with the same data and port.
-# Environment: TLS=1 (TLS=mutual: clients need a certificate, NATS_CLIENT_CERT NATS_CLIENT_KEY), AUTH=token, OWNER_PID (stop when that
+# Environment: TLS=1 (TLS=mutual: clients need a certificate, NATS_CLIENT_CERT NATS_CLIENT_KEY), AUTH=token, AUTH=jwt, OWNER_PID (stop when that
 # process ends), KEEP=1 (stop keeps the data), PORT (instead of a free one).
 set -euo pipefail
 SELF=$(readlink -f "$0")
@@ -22,6 +22,7 @@ print_env() {
   echo "export NATS_URL=nats://127.0.0.1:$P NATS_HOST=127.0.0.1:$P NATS_MONITOR=http://127.0.0.1:$M NATS_USER=test NATS_PASSWORD=secret"
   echo "export NATS_POOR_USER=poor NATS_PLAIN_USER=plain NATS_SEED=$(cat "$D/seed" 2>/dev/null || true) NATS_TOKEN=s3cr3t-token"
   [ ! -f "$D/server.crt" ] || echo "export NATS_CA=$D/server.crt"
+  [ ! -f "$D/user.creds" ] || echo "export NATS_CREDS=$D/user.creds"
   [ ! -f "$D/client.crt" ] || echo "export NATS_CLIENT_CERT=$D/client.crt NATS_CLIENT_KEY=$D/client.key"
 }
 
@@ -30,11 +31,13 @@ certificate() { # NAME
     -addext "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:bus.test" 2>/dev/null
 }
 
-# An nkey user's pair: "SEED PUBLIC".
-make_nkey() {
-  python3 - "$D" <<'PY'
-import base64, pathlib, subprocess, sys
-folder = pathlib.Path(sys.argv[1])
+# keys.py nkey: "SEED PUBLIC" of a user. keys.py jwt FOLDER: operator, account with JetStream and user, the configuration lines on
+# standard output, user.creds in the folder. Formats: docs.nats.io, "JWTs" and "NKeys".
+keys() {
+  python3 - "$@" <<'PY'
+import base64, hashlib, json, os, pathlib, subprocess, sys, tempfile
+USER, ACCOUNT, OPERATOR, SEED = 20 << 3, 0, 14 << 3, 18 << 3
+
 def crc(data):
     out = 0
     for byte in data:
@@ -42,19 +45,60 @@ def crc(data):
         for _ in range(8):
             out = ((out << 1) ^ 0x1021 if out & 0x8000 else out << 1) & 0xffff
     return out.to_bytes(2, "little")
+
 def text(data):
     return base64.b32encode(data + crc(data)).decode().rstrip("=")
-key = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-outform", "DER"], check=True, capture_output=True).stdout
-public = subprocess.run(["openssl", "pkey", "-inform", "DER", "-pubout", "-outform", "DER"], input=key, check=True, capture_output=True).stdout
-user, seed = 20 << 3, 18 << 3
-print(text(bytes([seed | user >> 5, (user & 31) << 3]) + key[-32:]), text(bytes([user]) + public[-32:]))
+
+def url64(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+class Key:
+    def __init__(self, kind):
+        self.der = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-outform", "DER"], check=True, capture_output=True).stdout
+        public = subprocess.run(["openssl", "pkey", "-inform", "DER", "-pubout", "-outform", "DER"], input=self.der, check=True,
+                                capture_output=True).stdout
+        self.seed = text(bytes([SEED | kind >> 5, (kind & 31) << 3]) + self.der[-32:])
+        self.public = text(bytes([kind]) + public[-32:])
+
+    def sign(self, data):
+        with tempfile.TemporaryDirectory() as folder:
+            key, body = pathlib.Path(folder, "key"), pathlib.Path(folder, "body")
+            key.write_bytes(self.der)
+            body.write_bytes(data)
+            return subprocess.run(["openssl", "pkeyutl", "-sign", "-keyform", "DER", "-inkey", key, "-rawin", "-in", body], check=True,
+                                  capture_output=True).stdout
+
+def jwt(issuer, subject, name, kind, **claims):
+    body = {"iat": 1700000000, "iss": issuer.public, "name": name, "sub": subject.public,
+            "nats": {"type": kind, "version": 2, **claims}}
+    body["jti"] = base64.b32encode(hashlib.sha256(json.dumps(body).encode()).digest()).decode().rstrip("=")
+    signed = url64(b'{"typ":"JWT","alg":"ed25519-nkey"}') + "." + url64(json.dumps(body).encode())
+    return signed + "." + url64(issuer.sign(signed.encode()))
+
+if sys.argv[1] == "nkey":
+    user = Key(USER)
+    print(user.seed, user.public)
+else:
+    operator, account, system, user = Key(OPERATOR), Key(ACCOUNT), Key(ACCOUNT), Key(USER)
+    limits = {"subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": True, "conn": -1, "leaf": -1}
+    store = {"mem_storage": -1, "disk_storage": -1, "streams": -1, "consumer": -1}
+    print("operator:", jwt(operator, operator, "harbor", "operator", system_account=system.public))
+    print("system_account:", system.public)
+    print("resolver: MEMORY\nresolver_preload: {")
+    print(f' {account.public}: {jwt(operator, account, "main", "account", limits={**limits, **store})}')
+    print(f' {system.public}: {jwt(operator, system, "system", "account", limits=limits)}')
+    print("}")
+    token = jwt(account, user, "kollect", "user", subs=-1, data=-1, payload=-1, issuer_account=account.public)
+    pathlib.Path(sys.argv[2], "user.creds").write_text(
+        f"-----BEGIN NATS USER JWT-----\n{token}\n------END NATS USER JWT------\n\n"
+        f"-----BEGIN USER NKEY SEED-----\n{user.seed}\n------END USER NKEY SEED------\n")
 PY
 }
 
 make_instance() {
   read -r P M < <(free_ports 2)
   echo "P=${PORT:-$P} M=$M" >"$D/ports"
-  read -r seed public < <(make_nkey)
+  read -r seed public < <(keys nkey)
   echo "$seed" >"$D/seed"
   {
     echo "listen: \"127.0.0.1:${PORT:-$P}\""
@@ -63,6 +107,8 @@ make_instance() {
     echo "jetstream { store_dir: \"$D/js\", max_mem: 256MB, max_file: 4GB }"
     if [ "${AUTH:-}" = token ]; then
       echo 'authorization { token: "s3cr3t-token" }'
+    elif [ "${AUTH:-}" = jwt ]; then
+      keys jwt "$D"
     else
       cat <<CONF
 accounts {
@@ -90,6 +136,15 @@ CONF
   } >"$D/nats.conf"
 }
 
+kill_server() {
+  [ -f "$D/server.pid" ] || return 0
+  local pid
+  pid=$(cat "$D/server.pid")
+  kill -KILL "$pid" 2>/dev/null || true
+  while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.02; done
+  rm -f "$D/server.pid"
+}
+
 is_up() { curl -sf -o /dev/null "http://127.0.0.1:$M/healthz?js-enabled-only=true"; }
 
 case $COMMAND in
@@ -106,12 +161,7 @@ case $COMMAND in
     print_env
     ;;
   env) print_env ;;
-  kill)
-    pid=$(cat "$D/server.pid")
-    kill -KILL "$pid"
-    while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.02; done
-    rm -f "$D/server.pid"
-    ;;
+  kill) kill_server ;;
   set)
     for pair in "${@:3}"; do
       sed -i "/^${pair%%=*}:/d" "$D/nats.conf"
@@ -119,8 +169,12 @@ case $COMMAND in
     done
     ;;
   stop)
-    stop_pid "$D/server.pid"
-    [ "${KEEP:-0}" = 1 ] || rm -rf "$D"
+    if [ "${KEEP:-0}" = 1 ]; then
+      stop_pid "$D/server.pid"
+    else # a server whose data goes need not close it in order
+      kill_server
+      rm -rf "$D"
+    fi
     ;;
   *) die "usage: nats.sh start|kill|set|stop|env [NAME]" ;;
 esac

@@ -230,6 +230,12 @@ base::Result<Reply> Client::ask(const base::Context& context, std::string_view s
   return std::move(*answer);
 }
 
+bool Client::still_there(const base::Context& context) {
+  // The first time may read what came before the end.
+  return step(context, base::Duration::zero(), {}).has_value() &&
+         step(context, base::Duration::zero(), {}).has_value();
+}
+
 base::Result<> Client::ping(const base::Context& context) {
   wire_.output() += "PING\r\n";
   const std::size_t before = pongs_;

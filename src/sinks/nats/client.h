@@ -63,6 +63,8 @@ class Client {
   /// One question and its answer; others that come meanwhile are dropped.
   base::Result<Reply> ask(const base::Context& context, std::string_view subject,
                           std::string_view body);
+  /// False when the server has closed the connection, as far as is known without waiting.
+  bool still_there(const base::Context& context);
   /// The server answers.
   base::Result<> ping(const base::Context& context);
 

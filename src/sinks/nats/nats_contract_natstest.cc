@@ -16,7 +16,7 @@ class NatsWorld final : public World {
     stream_ = fmt::format("contract_{}", number++);
     options_ = server_.options(stream_, "kollect." + stream_);
   }
-  ~NatsWorld() override { (void)server_.api("$JS.API.STREAM.DELETE." + stream_); }
+  ~NatsWorld() override { server_.api("$JS.API.STREAM.DELETE." + stream_); }
 
   std::unique_ptr<Transport> make_transport(Mode mode) override {
     NatsOptions options = options_;

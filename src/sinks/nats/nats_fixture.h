@@ -76,7 +76,7 @@ class NatsServer {
   /// All messages of a stream, read with the client library of NATS' authors.
   [[nodiscard]] std::vector<Received> read_all(const std::string& stream) const;
   /// Answer of JetStream's API to a question.
-  [[nodiscard]] std::string api(const std::string& subject, const std::string& body = "") const;
+  std::string api(const std::string& subject, const std::string& body = "") const;
   /// Number of a gauge or counter of the server ("slow_consumers").
   [[nodiscard]] base::json::Value vars() const;
 

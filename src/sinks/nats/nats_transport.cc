@@ -122,6 +122,7 @@ base::Result<Client> NatsTransport::dial(const base::Context& context) const {
 }
 
 base::Result<> NatsTransport::connect(const base::Context& context) {
+  if (client_ && !client_->still_there(context)) client_.reset();
   if (client_ && context.clock().steady_now() - heard_ > kTrusted) {
     // Pings that wait are answered by this, and a server that went is found out.
     if (!client_->ping(context.with_timeout(kPong))) client_.reset();
