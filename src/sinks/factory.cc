@@ -9,6 +9,7 @@
 #include "sinks/events/event_sink.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
+#include "sinks/kafka/transport.h"
 #include "sinks/nats/nats_transport.h"
 #include "sinks/objects/s3/s3_bucket.h"
 #include "sinks/postgres/postgres_sink.h"
@@ -153,9 +154,7 @@ base::Result<std::unique_ptr<events::Transport>> make_nats(const api::EventSink&
                                                            const SinkOptions& options) {
   KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
   KL_ASSIGN(auto made, nats::nats_options(sink, auth, trust));
-  if (options.guard_addresses) {
-    made.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
-  }
+  made.guard = options.address_guard();
   if (options.resolver) made.resolver = options.resolver;
   return nats::make_transport(std::move(made));
 }
@@ -181,6 +180,16 @@ base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
   made.ensure = ensures(sink.spec);
   return std::unique_ptr<Sink>(
       std::make_unique<SqliteSink>(options.sqlite_dir / path, std::move(made)));
+}
+
+base::Result<std::unique_ptr<events::Transport>> make_kafka(
+    const api::EventSink& sink, const SecretData& auth, const std::optional<std::string>& ca_pem,
+    const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, kafka::kafka_options(sink, auth, trust));
+  made.guard = options.address_guard();
+  made.resolver = options.resolver;
+  return kafka::make_transport(std::move(made));
 }
 
 }  // namespace
@@ -223,8 +232,8 @@ base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
   const auto& type = sink.spec.type;
   if (type != "kafka" && type != "nats") return unknown(sink.metadata.name, type);
   KL_ASSIGN(const events::Mode mode, events::read_mode(sink));
-  if (type == "kafka") return not_built(sink.metadata.name, type);
-  KL_ASSIGN(auto transport, make_nats(sink, auth, ca_pem, options));
+  KL_ASSIGN(auto transport, type == "kafka" ? make_kafka(sink, auth, ca_pem, options)
+                                            : make_nats(sink, auth, ca_pem, options));
   return events::make_sink(mode, std::move(transport));
 }
 

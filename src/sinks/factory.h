@@ -50,8 +50,7 @@ base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& 
                                                        const SecretData& auth,
                                                        const std::optional<std::string>& ca_pem,
                                                        const SinkOptions& options);
-/// A sink of type nats; nothing is contacted yet. Errors: configuration, also for types that are
-/// not built.
+/// A sink of type kafka or nats; nothing is contacted yet. Errors: configuration.
 base::Result<std::unique_ptr<Sink>> make_event_sink(const api::EventSink& sink,
                                                     const SecretData& auth,
                                                     const std::optional<std::string>& ca_pem,

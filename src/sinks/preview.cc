@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/strings.h"
 #include "sinks/git/commit_text.h"
+#include "sinks/kafka/options.h"
 #include "sinks/layout/run_layout.h"
 #include "sinks/postgres/table.h"
 
@@ -220,6 +221,18 @@ std::string create_statement(const api::DatabaseSinkSpec& spec) {
   return postgres::create_table_sql(schema.empty() ? "public" : schema, table);
 }
 
+/// What the sample inventory goes to.
+std::string kafka_topic(const api::EventSink& sink) {
+  const Export exp = sample(sink.spec);
+  kafka::KafkaOptions options;
+  options.topic = std::string(base::trim(sink.spec.kafka->topic));
+  if (sink.spec.provisioning && sink.spec.provisioning->naming) {
+    options.naming_template =
+        std::string(base::trim(sink.spec.provisioning->naming->name_template));
+  }
+  return kafka::topic_of(options, exp.inventory, exp.cluster);
+}
+
 }  // namespace
 
 Object preview(const api::SnapshotSink& sink) {
@@ -250,7 +263,7 @@ Object preview(const api::EventSink& sink) {
   Draft draft(sink.spec, format_of(sink.spec, "json"));
   if (sink.spec.type == "kafka" && sink.spec.kafka) {
     Object kafka;
-    kafka.set("topic", sink.spec.kafka->topic);
+    kafka.set("topic", kafka_topic(sink));
     draft.set("kafka", std::move(kafka));
   }
   return draft.finish();

@@ -1,5 +1,5 @@
-// The ground for contract_cases.h: a broker, a consumer that knows nothing but its messages, and
-// the passes of an inventory. Only for *test.cc files.
+// The ground for contract_brokertest.cc: a broker, a consumer that knows nothing but its messages,
+// and the passes of an inventory. Only for *test.cc files.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Messages byte for byte, and what is sent again, on a broker in memory. What brokers do with them:
-// contract_cases.h.
+// contract_brokertest.cc.
 #include "sinks/events/event_sink.h"
 
 #include <gmock/gmock.h>

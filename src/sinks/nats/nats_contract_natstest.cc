@@ -1,5 +1,5 @@
 // The contract of event sinks against a real nats-server with TLS.
-#include "sinks/events/contract_cases.h"
+#include "sinks/events/contract.h"
 #include "sinks/nats/nats_fixture.h"
 #include "support/certificates.h"
 
