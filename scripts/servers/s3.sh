@@ -76,6 +76,8 @@ case $COMMAND in
     rm -f "$D/server.pid"
     ;;
   stop)
+    # Data that goes anyway needs no orderly end, which takes seconds.
+    [ "${KEEP:-0}" = 1 ] || [ ! -f "$D/server.pid" ] || kill -KILL "$(cat "$D/server.pid")" 2>/dev/null || true
     stop_pid "$D/server.pid"
     [ "${KEEP:-0}" = 1 ] || rm -rf "$D"
     ;;

@@ -37,9 +37,10 @@ Told told_by(const http::Response& answer) {
 }
 
 std::string one_line(std::string_view text) {
-  std::string out;
-  for (const char c : base::cut_utf8(base::sanitize_utf8(text), kLongestMessage)) {
-    out += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  auto out = base::sanitize_utf8(text);
+  out.resize(base::cut_utf8(out, kLongestMessage).size());
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
   }
   return out;
 }
