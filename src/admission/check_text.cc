@@ -168,7 +168,7 @@ std::optional<std::string> git_endpoint_problem(std::string_view endpoint,
 std::optional<std::string> object_store_endpoint_problem(std::string_view endpoint,
                                                          const Settings& settings) {
   const auto scheme = scheme_of(base::trim(endpoint));
-  if (!scheme || *scheme == "s3" || *scheme == "gs") {
+  if (!scheme || *scheme == "s3" || *scheme == "gs" || *scheme == "az") {
     return std::nullopt;
   }
   return url_problem(endpoint, settings);

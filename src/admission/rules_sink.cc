@@ -41,6 +41,10 @@ bool check_type(Findings& findings, const std::string& type, const Words& known)
   return findings.clean();
 }
 
+bool is_object_store(std::string_view type) {
+  return type == "s3" || type == "gcs" || type == "azureblob";
+}
+
 /// Formats that a type writes (spec: crds 4.10).
 const Words& formats_of(const std::string& type) {
   static const Words kGit = {"json", "yaml", "ndjson"};
@@ -49,7 +53,7 @@ const Words& formats_of(const std::string& type) {
   if (type == "git" || type == "gitlab") {
     return kGit;
   }
-  return type == "s3" || type == "gcs" ? kObjectStore : kOther;
+  return is_object_store(type) ? kObjectStore : kOther;
 }
 
 /// Options that a backend reads (spec: sinks K-14).
@@ -60,6 +64,7 @@ const std::set<std::string>& options_of(const std::string& type) {
         "retainGenerations"}},
       {"gcs",
        {"storageClass", "kmsKeyName", "createBucket", "location", "project", "retainGenerations"}},
+      {"azureblob", {"account", "accessTier", "createBucket", "partSizeMiB", "retainGenerations"}},
       {"postgres",
        {"statement_timeout", "lock_timeout", "application_name", "sslmode", "createSchema",
         "pool_max", "history"}},
@@ -176,8 +181,8 @@ void check_snapshot_endpoint(Findings& findings, const api::SnapshotSinkSpec& sp
 void check_blocks(Findings& findings, const api::SnapshotSinkSpec& spec) {
   forbid(findings, spec.git.has_value() && spec.type != "git", "spec.git", spec.type);
   forbid(findings, spec.gitlab.has_value() && spec.type != "gitlab", "spec.gitlab", spec.type);
-  forbid(findings, spec.object_store.has_value() && spec.type != "s3" && spec.type != "gcs",
-         "spec.objectStore", spec.type);
+  forbid(findings, spec.object_store.has_value() && !is_object_store(spec.type), "spec.objectStore",
+         spec.type);
   forbid(findings, spec.http.has_value(), "spec.http", spec.type);
 }
 
@@ -268,7 +273,7 @@ std::string effective_format(const api::SnapshotSinkSpec& spec) {
 void check_snapshot_sink(Findings& findings, const api::SnapshotSink& sink,
                          const RuleContext& context) {
   const api::SnapshotSinkSpec& spec = sink.spec;
-  if (!check_type(findings, spec.type, {"git", "gitlab", "s3", "gcs"})) {
+  if (!check_type(findings, spec.type, {"git", "gitlab", "s3", "gcs", "azureblob"})) {
     return;
   }
   const bool git = spec.type == "git" || spec.type == "gitlab";

@@ -137,6 +137,9 @@ TEST(CrdFields, EveryRowOfTheListIsGenerated) {
   std::string& types = expected["KollectDatabaseSink\tspec.type"];
   ASSERT_TRUE(types.ends_with("|mongodb")) << types;
   types += "|sqlite";
+  std::string& stores = expected["KollectSnapshotSink\tspec.type"];
+  ASSERT_TRUE(stores.ends_with("|gcs")) << stores;
+  stores += "|azureblob";
   const Rows generated = generated_rows();
   for (const auto& [field, facts] : expected) {
     const auto found = generated.find(field);

@@ -238,10 +238,10 @@ const Shape<SnapshotSinkSpec>& shape<SnapshotSinkSpec>() {
     s.field("git", &S::git, "Settings of type git.");
     s.field("gitlab", &S::gitlab, "Settings of type gitlab.");
     s.field("http", &S::http, "Left over; refused for every type.");
-    s.field("objectStore", &S::object_store, "Settings of types s3 and gcs.");
+    s.field("objectStore", &S::object_store, "Settings of types s3, gcs and azureblob.");
     s.field("type", &S::type, "Backend. It decides which settings block may be there.")
         .required()
-        .one_of({"git", "gitlab", "s3", "gcs"});
+        .one_of({"git", "gitlab", "s3", "gcs", "azureblob"});
   });
   return kShape;
 }

@@ -11,6 +11,7 @@
 #include "sinks/git/git_sink.h"
 #include "sinks/kafka/transport.h"
 #include "sinks/nats/nats_transport.h"
+#include "sinks/objects/azure/azure_bucket.h"
 #include "sinks/objects/s3/s3_bucket.h"
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/sqlite/sqlite_sink.h"
@@ -135,6 +136,18 @@ base::Result<std::unique_ptr<Sink>> make_s3(const api::SnapshotSink& sink, const
   return objects::s3::make_s3_sink(std::move(made));
 }
 
+base::Result<std::unique_ptr<Sink>> make_azure(const api::SnapshotSink& sink,
+                                               const SecretData& auth,
+                                               const std::optional<std::string>& ca_pem,
+                                               const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, objects::azure::azure_options(sink, auth, trust));
+  settle_objects(made.objects, options);
+  made.client.guard = options.address_guard();
+  made.client.resolver = options.resolver;
+  return objects::azure::make_azure_sink(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
                                                   const SecretData& auth,
                                                   const std::optional<std::string>& ca_pem,
@@ -210,7 +223,8 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
   if (type == "s3" || (type == "gcs" && objects::s3::has_hmac_keys(auth))) {
     return make_s3(sink, auth, ca_pem, options);
   }
-  if (type == "gcs" || type == "azureblob") return not_built(sink.metadata.name, type);
+  if (type == "azureblob") return make_azure(sink, auth, ca_pem, options);
+  if (type == "gcs") return not_built(sink.metadata.name, type);
   return unknown(sink.metadata.name, type);
 }
 

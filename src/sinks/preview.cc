@@ -237,7 +237,8 @@ std::string kafka_topic(const api::EventSink& sink) {
 
 Object preview(const api::SnapshotSink& sink) {
   const std::string& type = sink.spec.type;
-  return type == "s3" || type == "gcs" ? preview_of_objects(sink) : preview_of_files(sink);
+  const bool objects = type == "s3" || type == "gcs" || type == "azureblob";
+  return objects ? preview_of_objects(sink) : preview_of_files(sink);
 }
 
 Object preview(const api::DatabaseSink& sink) {

@@ -126,8 +126,8 @@ Telemetry::Telemetry(metrics::Registry& registry) : registry_(registry) {
     }
   }
   // The types that the CustomResourceDefinitions know.
-  for (const char* type : {"git", "gitlab", "s3", "gcs", "postgres", "bigquery", "mongodb",
-                           "sqlite", "nats", "kafka"}) {
+  for (const char* type : {"git", "gitlab", "s3", "gcs", "azureblob", "postgres", "bigquery",
+                           "mongodb", "sqlite", "nats", "kafka"}) {
     for (const char* result : {"success", "failure"}) {
       registry.counter(kProbes, kProbesHelp, {{"type", type}, {"result", result}});
     }

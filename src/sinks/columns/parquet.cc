@@ -40,22 +40,38 @@ KollectParquetType type_of(Type type) {
   }
 }
 
+/// The same for all rows.
+bool is_constant(Source source) {
+  return source == Source::kCluster || source == Source::kInventoryNamespace ||
+         source == Source::kInventoryName;
+}
+
+/// Of a row's own texts and of JSON hardly one is there twice.
+bool is_unique(const Column& column) {
+  return column.source == Source::kUid || column.source == Source::kName ||
+         column.type == Type::kJson;
+}
+
 KollectParquetColumn describe(const Column& column) {
-  // Of a row's own texts and of JSON hardly one is there twice; nobody looks for a range of JSON.
-  const bool unique =
-      column.source == Source::kUid || column.source == Source::kName || column.type == Type::kJson;
   return {.name = text_of(column.name),
           .type = type_of(column.type),
           .nullable = column.nullable,
-          .dictionary = !unique,
+          .dictionary = !is_unique(column),
+          // Nobody looks for a range of JSON.
           .statistics = column.type != Type::kJson};
 }
 
 /// Some rows, column by column. Texts are copied into one block that does not move.
 class Batch {
  public:
-  explicit Batch(const std::vector<Column>& schema) : schema_(schema), columns_(schema.size()) {
+  explicit Batch(const std::vector<Column>& schema) : columns_(schema.size()) {
     bytes_.reserve(kBatchBytes);
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      columns_[i].type = schema[i].type;
+      columns_[i].nullable = schema[i].nullable;
+      columns_[i].lasts = is_constant(schema[i].source);
+      columns_[i].alike = !is_unique(schema[i]);
+    }
   }
 
   /// False when these cells need a batch of their own: flush first.
@@ -65,16 +81,15 @@ class Batch {
       return false;
     }
     if (wanted > bytes_.capacity()) bytes_.reserve(wanted);
-    for (std::size_t i = 0; i < cells.size(); ++i) add(columns_[i], schema_[i].type, cells[i]);
+    for (std::size_t i = 0; i < cells.size(); ++i) add(columns_[i], cells[i]);
     ++rows_;
     return true;
   }
 
   std::vector<KollectParquetValues> values() {
     std::vector<KollectParquetValues> out;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Values& column = columns_[i];
-      out.push_back({.present = schema_[i].nullable ? column.present.data() : nullptr,
+    for (const Values& column : columns_) {
+      out.push_back({.present = column.nullable ? column.present.data() : nullptr,
                      .count = column.count,
                      .texts = column.texts.data(),
                      .integers = column.integers.data(),
@@ -93,6 +108,10 @@ class Batch {
 
  private:
   struct Values {
+    Type type = Type::kText;
+    bool nullable = false;
+    bool lasts = false;  ///< texts outlive the batch
+    bool alike = false;  ///< neighbours often are
     std::size_t count = 0;
     std::array<std::int16_t, kBatchRows> present{};
     std::array<KollectParquetText, kBatchRows> texts{};
@@ -107,10 +126,10 @@ class Batch {
     return sum;
   }
 
-  void add(Values& column, Type type, const Cell& cell) {
+  void add(Values& column, const Cell& cell) {
     column.present[rows_] = cell.null ? 0 : 1;
     if (cell.null) return;
-    switch (type) {
+    switch (column.type) {
       case Type::kText:
       case Type::kJson:
         column.texts[column.count] = keep(column, cell.text);
@@ -130,7 +149,8 @@ class Batch {
   }
 
   KollectParquetText keep(const Values& column, std::string_view text) {
-    if (column.count > 0) {  // neighbours are alike
+    if (column.lasts) return text_of(text);
+    if (column.alike && column.count > 0) {
       const auto& before = column.texts[column.count - 1];
       if (std::string_view(before.data, before.size) == text) return before;
     }
@@ -139,7 +159,6 @@ class Batch {
     return {bytes_.data() + place, text.size()};
   }
 
-  const std::vector<Column>& schema_;
   std::vector<Values> columns_;
   std::string bytes_;
   std::size_t rows_ = 0;

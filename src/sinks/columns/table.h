@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/json/document.h"
 #include "base/result.h"
 #include "inventory/row_set.h"
 #include "sinks/columns/schema.h"
@@ -44,8 +43,8 @@ struct Cell {
   bool truth = false;
 };
 
-/// Fills the cells of one row after the other. Cells are valid until the next fill. Not
-/// thread-safe.
+/// Fills the cells of one row after the other. Cells are valid as long as the row and until the
+/// next fill. Not thread-safe.
 class CellReader {
  public:
   explicit CellReader(const Table& table);
@@ -53,13 +52,14 @@ class CellReader {
   const std::vector<Cell>& fill(const inventory::RowView& row);
 
  private:
-  void fill_attribute(std::size_t column, base::json::View value);
+  void fill_attributes(std::string_view attributes);
+  void fill_attribute(std::size_t column, std::string_view value);
 
   const Table& table_;
   std::vector<Cell> cells_;
-  std::vector<std::string> keys_;   ///< of each column: the attribute's name as JSON writes it
-  std::vector<std::string> texts_;  ///< values that are not as they stand in the row
-  base::json::Document document_;
+  std::vector<std::size_t> hot_;    ///< columns of attributes
+  std::vector<std::string> keys_;   ///< of each of these: the attribute's name as JSON writes it
+  std::vector<std::string> texts_;  ///< of each column: a value that is not as it stands in the row
 };
 
 /// Columns that say what a row is, for those who read a table back.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "inventory/envelope.h"
 #include "inventory/row_store.h"
 #include "sinks/objects/object_sink.h"
 #include "sinks/rows/contract.h"
@@ -120,6 +121,48 @@ class ObjectSinkContract : public testing::TestWithParam<Backend> {
   ObjectSinkOptions options_;
   std::unique_ptr<Sink> sink_;
   base::Context context_ = base::Context::background();
+};
+
+inline inventory::EnvelopeMeta meta_of(const Export& exp) {
+  inventory::EnvelopeMeta meta;
+  meta.generation = exp.generation;
+  meta.exported_at = exp.exported_at;
+  meta.cluster = exp.cluster;
+  return meta;
+}
+
+/// Passes of an operator.
+class ObjectPassContract : public ObjectSinkContract {
+ protected:
+  ObjectPassContract() : reader_(store_.subscribe([](const inventory::Owner&) { return true; })) {}
+
+  void upsert(const TestRow& row) {
+    std::string uid;
+    store_.upsert({inventory::OwnerClass::kTarget, row.target_namespace, row.target}, 1,
+                  view_of(row, uid));
+  }
+  void erase(const TestRow& row) {
+    std::string uid;
+    EXPECT_TRUE(store_.remove({inventory::OwnerClass::kTarget, row.target_namespace, row.target},
+                              view_of(row, uid).uid));
+  }
+  ExportReport pass(int second, bool changes_known, std::size_t max_bytes = 0) {
+    const auto changes = reader_->changes();
+    const auto snapshot = reader_->snapshot();
+    Pass one{head(second), &snapshot, changes_known ? &changes : nullptr, snapshot.size(),
+             snapshot.set_hash()};
+    one.head.max_bytes = max_bytes;
+    auto report = sink().apply(context_, one);
+    if (report.has_value()) reader_->passed(snapshot.version());
+    return must(std::move(report));
+  }
+  std::string envelope(int second) {
+    const auto rows = reader_->snapshot().to_row_set();
+    return inventory::envelope_json(rows, meta_of(head(second)));
+  }
+
+  inventory::RowStore store_;
+  std::unique_ptr<inventory::Reader> reader_;
 };
 
 }  // namespace kollect::sinks::objects::contract

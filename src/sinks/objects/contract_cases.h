@@ -1,5 +1,5 @@
 // What every object store must do, as tests that run against each of them. Only for *test.cc files:
-// a file that includes this gives its backends with INSTANTIATE_TEST_SUITE_P.
+// one file of a program includes this; it and others give backends with INSTANTIATE_TEST_SUITE_P.
 // Cases: spec sinks 5, 9.3 (K-10, K-12, K-13), X-45, P-9, X-9.
 #pragma once
 
@@ -19,14 +19,6 @@ using ::testing::IsEmpty;
 using ::testing::Not;
 
 inline constexpr const char* kKey = "inventory/harbor/ledger.json";
-
-inline inventory::EnvelopeMeta meta_of(const Export& exp) {
-  inventory::EnvelopeMeta meta;
-  meta.generation = exp.generation;
-  meta.exported_at = exp.exported_at;
-  meta.cluster = exp.cluster;
-  return meta;
-}
 
 /// `count` rows of about 150 bytes.
 inline inventory::RowSet many(int count, const std::string& text = "x") {
@@ -407,40 +399,6 @@ TEST_P(ObjectSinkContract, BucketsAreCreatedOnlyWhenAsked) {  // K-13
   // The next one must find none.
   ASSERT_TRUE(missing->remove(context_, kKey).has_value());
 }
-
-/// Passes of an operator.
-class ObjectPassContract : public ObjectSinkContract {
- protected:
-  ObjectPassContract() : reader_(store_.subscribe([](const inventory::Owner&) { return true; })) {}
-
-  void upsert(const TestRow& row) {
-    std::string uid;
-    store_.upsert({inventory::OwnerClass::kTarget, row.target_namespace, row.target}, 1,
-                  view_of(row, uid));
-  }
-  void erase(const TestRow& row) {
-    std::string uid;
-    EXPECT_TRUE(store_.remove({inventory::OwnerClass::kTarget, row.target_namespace, row.target},
-                              view_of(row, uid).uid));
-  }
-  ExportReport pass(int second, bool changes_known, std::size_t max_bytes = 0) {
-    const auto changes = reader_->changes();
-    const auto snapshot = reader_->snapshot();
-    Pass one{head(second), &snapshot, changes_known ? &changes : nullptr, snapshot.size(),
-             snapshot.set_hash()};
-    one.head.max_bytes = max_bytes;
-    auto report = sink().apply(context_, one);
-    if (report.has_value()) reader_->passed(snapshot.version());
-    return must(std::move(report));
-  }
-  std::string envelope(int second) {
-    const auto rows = reader_->snapshot().to_row_set();
-    return inventory::envelope_json(rows, meta_of(head(second)));
-  }
-
-  inventory::RowStore store_;
-  std::unique_ptr<inventory::Reader> reader_;
-};
 
 TEST_P(ObjectPassContract, ChangesAreWrittenAndTheRestIsRemembered) {
   upsert({"a"});
