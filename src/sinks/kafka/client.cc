@@ -25,6 +25,7 @@ constexpr milliseconds kLongAnswer{4000};
 /// When one of several brokers refuses us or all are down, the others get so long.
 constexpr milliseconds kGrace{1000};
 constexpr std::size_t kErrorText = 512;
+constexpr std::string_view kPrefix = "kafka: ";
 
 using Conf = std::unique_ptr<rd_kafka_conf_t, Freed<rd_kafka_conf_destroy>>;
 using Headers = std::unique_ptr<rd_kafka_headers_t, Freed<rd_kafka_headers_destroy>>;
@@ -47,30 +48,19 @@ class Settings {
   std::string wrong;
 };
 
-void set_security(Settings& settings, const Login& login, const Tls& tls) {
-  const bool sasl = !login.mechanism.empty();
-  settings.set("security.protocol",
-               sasl ? (tls.on ? "sasl_ssl" : "sasl_plaintext") : (tls.on ? "ssl" : "plaintext"));
-  if (sasl) settings.set("sasl.mechanism", login.mechanism);
-  if (sasl && login.mechanism != "OAUTHBEARER") {
-    settings.set("sasl.username", login.username);
-    settings.set("sasl.password", login.secret.reveal());
-  }
-  if (!tls.on) return;
-  if (tls.ca_pem) settings.set("ssl.ca.pem", *tls.ca_pem);
-  if (!tls.client_cert_pem.empty()) {
-    settings.set("ssl.certificate.pem", tls.client_cert_pem);
-    settings.set("ssl.key.pem", tls.client_key_pem.reveal());
-  }
-  settings.set("enable.ssl.certificate.verification", tls.insecure_skip_verify ? "false" : "true");
-  settings.set("ssl.endpoint.identification.algorithm",
-               tls.insecure_skip_verify ? "none" : "https");
+/// "host" of the library's name for a broker, "host:port/id".
+std::string host_of(std::string_view id) {
+  id = id.substr(0, id.rfind('/'));
+  id = id.substr(0, id.rfind(':'));
+  if (id.starts_with('[') && id.ends_with(']')) id = id.substr(1, id.size() - 2);
+  return std::string(id);
 }
 
 void set_producer(Settings& settings, const KafkaOptions& options, const Limits& limits) {
   constexpr std::int64_t kWindowMessages = 50'000;
   constexpr std::size_t kKiB = 1024;
   settings.set("bootstrap.servers", base::join(options.brokers, ","));
+  settings.set("security.protocol", "plaintext");  // see Links
   settings.set("client.id", "kollect");
   settings.set("client.software.name", "kollect");
   settings.set("enable.idempotence", options.acks_all ? "true" : "false");
@@ -127,9 +117,10 @@ TopicHandle topic_handle(rd_kafka_t* client, const std::string& name,
 }
 
 Client::Client(const KafkaOptions& options)
-    : login_(options.login),
-      broker_count_(options.brokers.size()),
-      dialer_(options.guard, options.resolver) {}
+    : broker_count_(options.brokers.size()),
+      dialer_(options.guard, options.resolver),
+      links_(options.login, options.tls,
+             [this](std::optional<base::Error> error) { linked(std::move(error)); }) {}
 
 base::Result<std::unique_ptr<Client>> Client::create(const KafkaOptions& options,
                                                      const Limits& limits) {
@@ -142,7 +133,6 @@ base::Result<> Client::start(const KafkaOptions& options, const Limits& limits) 
   limits_ = limits;
   Settings settings;
   set_producer(settings, options, limits);
-  set_security(settings, options.login, options.tls);
   rd_kafka_conf_t* conf = settings.conf.get();
   rd_kafka_conf_set_opaque(conf, this);
   // Its log quotes what brokers say; what matters comes as codes.
@@ -153,10 +143,14 @@ base::Result<> Client::start(const KafkaOptions& options, const Limits& limits) 
   rd_kafka_conf_set_error_cb(conf, [](rd_kafka_t*, int code, const char*, void* self) {
     static_cast<Client*>(self)->failed(static_cast<rd_kafka_resp_err_t>(code));
   });
-  if (options.login.mechanism == "OAUTHBEARER") {
-    rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, [](rd_kafka_t*, const char*, void* self) {
-      static_cast<const Client*>(self)->give_token();
-    });
+  if (!options.login.mechanism.empty() || options.tls.on) {
+    rd_kafka_conf_set_socket_cb(
+        conf, [](int, int, int, void* self) { return static_cast<Client*>(self)->links_.open(); });
+    rd_kafka_conf_set_connect_cb(
+        conf, [](int socket, const sockaddr* address, int size, const char* id, void* self) {
+          return static_cast<Client*>(self)->links_.connect(
+              socket, *address, static_cast<socklen_t>(size), host_of(id));
+        });
   }
   if (dialer_.needed()) {
     rd_kafka_conf_set_resolve_cb(conf, [](const char* host, const char* service, const addrinfo*,
@@ -174,12 +168,10 @@ base::Result<> Client::start(const KafkaOptions& options, const Limits& limits) 
     handle_.reset(rd_kafka_new(RD_KAFKA_PRODUCER, conf, ignored.data(), ignored.size()));
   }
   if (handle_ == nullptr) {
-    const bool certificates = settings.wrong.empty() || settings.wrong.starts_with("ssl.");
     return base::configuration(
-        certificates ? std::string("kafka: the CA of spec.tls, or tls.crt and tls.key of the "
-                                   "Secret, are not certificates and a key in PEM that fit")
-                     : fmt::format("kafka: the setting {} is not accepted", settings.wrong),
-        certificates ? "bad-tls" : "bad-option");
+        fmt::format("kafka: the setting {} is not accepted",
+                    settings.wrong.empty() ? "of a producer" : settings.wrong),
+        "bad-option");
   }
   (void)settings.conf.release();  // the producer's now
   reports_ = std::jthread([this](const std::stop_token& stop) { serve(stop); });
@@ -192,6 +184,7 @@ Client::~Client() {
   const Queue queue(rd_kafka_queue_get_main(handle_.get()));
   rd_kafka_queue_yield(queue.get());
   reports_.join();
+  links_.stop();
   rd_kafka_purge(handle_.get(), RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT |
                                     RD_KAFKA_PURGE_F_NON_BLOCKING);
 }
@@ -217,19 +210,17 @@ void Client::failed(rd_kafka_resp_err_t code) {
   const std::scoped_lock lock(mutex_);
   if (code == RD_KAFKA_RESP_ERR__FATAL) broken_ = true;
   if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) all_down_ = true;
-  if (is_refusal(code)) refusal_ = code;
   changed_.notify_all();
 }
 
-void Client::give_token() const {
-  // How long it is good is for the broker to say; we are asked again before this is over.
-  constexpr std::chrono::hours kLifetime{1};
-  const auto until = base::SystemClock().now() + kLifetime;
-  std::array<char, kErrorText> ignored{};
-  rd_kafka_oauthbearer_set_token(handle_.get(), login_.secret.reveal().c_str(),
-                                 in_milliseconds(until.time_since_epoch()),
-                                 login_.username.empty() ? "kollect" : login_.username.c_str(),
-                                 nullptr, 0, ignored.data(), ignored.size());
+void Client::linked(std::optional<base::Error> error) {
+  const std::scoped_lock lock(mutex_);
+  refusal_.reset();
+  // Whoever is not there now may be later.
+  const bool passing = !error || error->kind == base::ErrorKind::kRetryable ||
+                       error->kind == base::ErrorKind::kCancelled;
+  if (passing) return;
+  refusal_ = error->message.starts_with(kPrefix) ? std::move(*error) : error->with_prefix("kafka");
 }
 
 bool Client::broken() const {
@@ -246,7 +237,7 @@ bool Client::hopeless() const {
 base::Error Client::explain(rd_kafka_resp_err_t code, std::string_view doing) const {
   if (auto refusal = dialer_.refusal()) return *refusal;
   const std::scoped_lock lock(mutex_);
-  return error_of(refusal_.value_or(code), doing);
+  return refusal_ ? *refusal_ : error_of(code, doing);
 }
 
 base::Result<Metadata> Client::metadata(const base::Context& context, rd_kafka_topic_t* topic) {
@@ -269,10 +260,7 @@ base::Result<Metadata> Client::metadata(const base::Context& context, rd_kafka_t
           answer);
       return facts_of(*answer);
     }
-    if (hopeless()) {
-      context.sleep(milliseconds(100));  // why may be said after that
-      return explain(code, kDoing);
-    }
+    if (hopeless()) return explain(code, kDoing);
     if (context.clock().steady_now() - began > kGrace) {
       const std::unique_lock lock(mutex_);
       const bool lost = all_down_ || refusal_.has_value();

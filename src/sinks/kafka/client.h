@@ -18,6 +18,7 @@
 #include "base/result.h"
 #include "sinks/events/transport.h"
 #include "sinks/kafka/dialer.h"
+#include "sinks/kafka/links.h"
 #include "sinks/kafka/options.h"
 
 namespace kollect::sinks::kafka {
@@ -61,7 +62,7 @@ struct Metadata {
 /// Calls by one thread at a time; reports come on a thread of its own, also while nobody calls.
 class Client {
  public:
-  /// Connects to nothing yet. Errors: configuration (certificates that cannot be read).
+  /// Connects to nothing yet.
   static base::Result<std::unique_ptr<Client>> create(const KafkaOptions& options,
                                                       const Limits& limits);
   ~Client();
@@ -98,14 +99,13 @@ class Client {
   void serve(const std::stop_token& stop);
   void reported(const rd_kafka_message_t& message);
   void failed(rd_kafka_resp_err_t code);
-  void give_token() const;
+  void linked(std::optional<base::Error> error);
   /// Waits for a report, at most a moment.
   base::Result<> wait(const base::Context& context, std::unique_lock<std::mutex>& lock);
   /// Why nothing works, when that is known better than by `code`.
   [[nodiscard]] base::Error explain(rd_kafka_resp_err_t code, std::string_view doing) const;
   [[nodiscard]] bool hopeless() const;
 
-  const Login login_;
   const std::size_t broker_count_;
   Limits limits_;
   Dialer dialer_;
@@ -114,9 +114,10 @@ class Client {
   std::size_t under_way_ = 0;
   std::uint64_t last_number_ = 0;
   std::optional<Failure> first_failure_;
-  std::optional<rd_kafka_resp_err_t> refusal_;  ///< the brokers' last word against us
+  std::optional<base::Error> refusal_;  ///< why the last connection cannot be, if for good
   bool all_down_ = false;
   bool broken_ = false;
+  Links links_;
   std::unique_ptr<rd_kafka_t, Freed<rd_kafka_destroy>> handle_;
   std::jthread reports_;
 };

@@ -14,31 +14,15 @@ struct Meaning {
   const char* text;
 };
 
-/// What the broker has against us.
-const Meaning* refusal_of(rd_kafka_resp_err_t code) {
-  static constexpr Meaning kAuth = {
-      ErrorKind::kDenied, "auth",
-      "the brokers refuse the credentials; check the Secret and options[\"sasl.mechanism\"]"};
-  static constexpr Meaning kTls = {
-      ErrorKind::kConfiguration, "tls",
-      "TLS failed: the certificate is not signed by the CA of spec.tls or names another host, or "
-      "the broker refuses ours"};
+Meaning meaning_of(rd_kafka_resp_err_t code) {
   switch (code) {
     case RD_KAFKA_RESP_ERR__AUTHENTICATION:
     case RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED:
     case RD_KAFKA_RESP_ERR_UNSUPPORTED_SASL_MECHANISM:
     case RD_KAFKA_RESP_ERR_ILLEGAL_SASL_STATE:
-      return &kAuth;
-    case RD_KAFKA_RESP_ERR__SSL:
-      return &kTls;
-    default:
-      return nullptr;
-  }
-}
-
-Meaning meaning_of(rd_kafka_resp_err_t code) {
-  if (const auto* refusal = refusal_of(code)) return *refusal;
-  switch (code) {
+      return {ErrorKind::kDenied, "auth",
+              "the brokers refuse the credentials; check the Secret and "
+              "options[\"sasl.mechanism\"]"};
     case RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED:
       return {ErrorKind::kDenied, "forbidden",
               "no right to it; the user needs the ACLs Describe and Write on the topic"};
@@ -94,10 +78,6 @@ Meaning meaning_of(rd_kafka_resp_err_t code) {
 }
 
 }  // namespace
-
-bool is_refusal(rd_kafka_resp_err_t code) {
-  return refusal_of(code) != nullptr;
-}
 
 base::Error error_of(rd_kafka_resp_err_t code, std::string_view doing) {
   const Meaning meaning = meaning_of(code);

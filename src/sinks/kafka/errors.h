@@ -10,11 +10,8 @@
 namespace kollect::sinks::kafka {
 
 /// `doing` says what failed ("topic inventory"). The library's own texts are left out: they may
-/// quote what a broker answered. Reasons: "auth", "tls", "forbidden", "topic-missing", "too-large",
+/// quote what a broker answered. Reasons: "auth", "forbidden", "topic-missing", "too-large",
 /// "bad-topic", "unreachable", "unconfirmed", "unavailable", "producer-reset", "refused".
 base::Error error_of(rd_kafka_resp_err_t code, std::string_view doing);
-
-/// Why a connection cannot be, as far as the broker or its certificate told: no waiting mends it.
-bool is_refusal(rd_kafka_resp_err_t code);
 
 }  // namespace kollect::sinks::kafka

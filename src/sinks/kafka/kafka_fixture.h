@@ -32,7 +32,7 @@ inline KafkaOptions trusted_options(const std::string& topic) {
   out.topic = topic;
   out.tls.on = true;
   out.tls.ca_pem = base::read_file(broker().value("KAFKA_CA")).value_or("");
-  out.login = {.mechanism = "PLAIN", .username = "test", .secret = base::Secret("secret")};
+  out.login = {.mechanism = "SCRAM-SHA-256", .username = "test", .secret = base::Secret("secret")};
   return out;
 }
 /// Nobody asks who we are.

@@ -34,6 +34,13 @@ std::string random_name() {
   return base::hex_encode({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
+/// Says whose connection it was.
+template <class T>
+base::Result<T> named(base::Result<T> result) {
+  if (result.has_value() || result.error().kind == base::ErrorKind::kCancelled) return result;
+  return result.error().with_prefix("nats");
+}
+
 /// What "-ERR 'text'" means. The server's text is not passed on as it is: it may quote a subject.
 base::Error server_error(std::string_view text) {
   const std::string word = base::to_lower(text);
@@ -116,7 +123,7 @@ base::Result<Client> Client::connect(const base::Context& context, const Place& 
                                      const TlsOptions& tls, const Login& login) {
   const base::Context limited = context.with_timeout(kGreeting);
   auto greeted = [&]() -> base::Result<Client> {
-    KL_ASSIGN(auto wire, Wire::connect(limited, place.address, place.port));
+    KL_ASSIGN(auto wire, named(Wire::connect(limited, place.address, place.port)));
     Client client(std::move(wire));
     KL_TRY(client.greet(limited, place, tls, login));
     return client;
@@ -146,7 +153,7 @@ base::Result<> Client::greet(const base::Context& context, const Place& place,
   if (const Value* most = info.find("max_payload"); most != nullptr && most->is_int()) {
     max_payload_ = static_cast<std::size_t>(std::max<std::int64_t>(most->as_int(), 0));
   }
-  if (secure) KL_TRY(wire_.start_tls(context, tls, place.name));
+  if (secure) KL_TRY(named(wire_.start_tls(context, tls, place.name)));
   KL_ASSIGN(const std::string hello, connect_text(login, std::string(info.text("nonce")), secure));
   inbox_ = fmt::format("_INBOX.{}.", random_name());
   wire_.output() += hello + "PING\r\n";
@@ -195,7 +202,7 @@ void Client::publish(std::string_view subject, std::uint64_t token,
 
 base::Result<> Client::step(const base::Context& context, base::Duration wait,
                             const std::function<void(Reply)>& take) {
-  const auto pumped = wire_.pump(context, wait);
+  const auto pumped = named(wire_.pump(context, wait));
   parse(take);
   if (error_) {
     // Of one message only: the connection goes on.

@@ -13,9 +13,12 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "base/secret.h"
-#include "sinks/nats/wire.h"
+#include "sinks/events/wire.h"
 
 namespace kollect::sinks::nats {
+
+using events::TlsOptions;
+using events::Wire;
 
 /// How to present oneself; the first that is not empty counts.
 struct Login {

@@ -1,4 +1,4 @@
-#include "sinks/nats/wire.h"
+#include "sinks/events/wire.h"
 
 #include <fmt/format.h>
 #include <netdb.h>
@@ -18,7 +18,7 @@
 
 #include "base/resolve.h"
 
-namespace kollect::sinks::nats {
+namespace kollect::sinks::events {
 
 namespace {
 
@@ -56,7 +56,7 @@ class Socket {
 };
 
 base::Error lost(std::string_view why) {
-  return base::retryable(fmt::format("nats: the connection failed: {}", why), "unreachable");
+  return base::retryable(fmt::format("the connection failed: {}", why), "unreachable");
 }
 
 base::Error lost_by(int code) {
@@ -65,11 +65,11 @@ base::Error lost_by(int code) {
 }
 
 base::Error bad_tls(std::string_view why) {
-  return base::terminal(fmt::format("nats: TLS: {}", why), "tls");
+  return base::terminal(fmt::format("TLS: {}", why), "tls");
 }
 
 base::Error bad_pem(std::string_view what) {
-  return base::configuration(fmt::format("nats: {} is not PEM", what), "tls");
+  return base::configuration(fmt::format("{} is not PEM", what), "tls");
 }
 
 /// Waits for the socket, a moment at most.
@@ -164,6 +164,10 @@ Wire::~Wire() {
 
 std::string& Wire::output() {
   return impl_->output;
+}
+
+int Wire::socket() const {
+  return impl_->socket.get();
 }
 
 std::string& Wire::input() {
@@ -337,4 +341,4 @@ base::Result<> Wire::pump(const base::Context& context, base::Duration wait) {
   return {};
 }
 
-}  // namespace kollect::sinks::nats
+}  // namespace kollect::sinks::events

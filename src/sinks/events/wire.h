@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/secret.h"
 
-namespace kollect::sinks::nats {
+namespace kollect::sinks::events {
 
 struct TlsOptions {
   std::optional<std::string> ca_pem;  ///< none: the system's trust
@@ -37,6 +37,8 @@ class Wire {
   base::Result<> start_tls(const base::Context& context, const TlsOptions& options,
                            const std::string& name);
 
+  /// For a poll() beside others; nothing else is to be done with it.
+  [[nodiscard]] int socket() const;
   /// Bytes that pump() is to write.
   std::string& output();
   /// Bytes that came; the reader removes what it has understood.
@@ -50,4 +52,4 @@ class Wire {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace kollect::sinks::nats
+}  // namespace kollect::sinks::events
