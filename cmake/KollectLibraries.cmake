@@ -19,7 +19,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2)
 pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)
-pkg_check_modules(NATS REQUIRED IMPORTED_TARGET libnats)
+pkg_check_modules(NATS IMPORTED_TARGET libnats)  # tests and benchmarks only
 pkg_check_modules(MONGOC REQUIRED IMPORTED_TARGET libmongoc-1.0)
 if(KOLLECT_BENCH)
   find_package(benchmark REQUIRED)

@@ -134,7 +134,7 @@ class Consumer {
     const auto* namespaces = end.find("keepNamespaces");
     std::erase_if(part.rows, [&](const auto& item) {
       const auto& [key, row] = item;
-      const bool kept = has(targets, key[1]) || has(targets, key[0] + "/" + key[1]) ||
+      const bool kept = has(targets, key[0] + "/" + key[1]) ||
                         has(namespaces, std::string(row.text("namespace")));
       return !kept && !part.seen->contains(key);
     });

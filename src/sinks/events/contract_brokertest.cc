@@ -243,7 +243,7 @@ TEST_P(EventSinkContract, UnreadRowsStay) {  // P-9, X-9
   store_.drop(owner({"b", "{}", "lab", "", "dark"}));
   remove({"d", "{}", "fog"});
   auto exp = head(10);
-  exp.keep_targets = {"harbor/dark"};
+  exp.keep_targets = {"dark"};
   exp.keep_namespaces = {"fog"};
   must(try_pass(exp));
   EXPECT_THAT(types(), Contains("partial-snapshot"));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,6 +38,9 @@ struct Memory {
   base::WallTime begun_at;
   std::unordered_map<std::uint64_t, Attempt> tried;  ///< changes that it has not confirmed, by row
   bool gap = false;                                  ///< earlier messages may be lost
+  /// All rows of the last confirmed pass, where the exporter cannot tell what changes
+  /// (byResourceUID); it copies none of them.
+  std::optional<inventory::RowSet> rows;
 };
 
 std::uint64_t row_hash(const RowView& row) {
@@ -101,8 +105,10 @@ class EventSink : public Sink {
     return opened;
   }
 
-  /// The time of the first sending of what `print` stands for.
+  /// The time of the first sending of what `print` stands for. From now on, until it is confirmed,
+  /// nobody knows what the broker has.
   static base::WallTime begin(Memory& memory, const Export& head, const std::string& print) {
+    memory.confirmed.clear();
     if (memory.begun != print) {
       memory.begun = print;
       memory.begun_at = head.exported_at;
@@ -263,7 +269,17 @@ class ChangeSink final : public EventSink {
     }
     if (pass.resumed && !memory.gap && memory.confirmed == pass.set_hash) return report;
     if (pass.rows == nullptr) return rows_needed(pass.head);
-    KL_TRY(send_all(context, pass.head, pass.rows->to_row_set(), pass.set_hash, report));
+    inventory::RowSet rows = pass.rows->to_row_set();
+    // A pass that failed in between has sent nobody knows what: only a bracket puts that right.
+    const auto before = std::exchange(memory.rows, std::nullopt);
+    if (pass.resumed && !memory.gap && before) {
+      memory.confirmed.clear();
+      KL_TRY(send_difference(context, pass.head, *before, rows, report));
+      memory.confirmed = pass.set_hash;
+    } else {
+      KL_TRY(send_all(context, pass.head, rows, pass.set_hash, report));
+    }
+    if (pass.resumed) memory.rows = std::move(rows);
     return report;
   }
 
@@ -317,6 +333,40 @@ class ChangeSink final : public EventSink {
                       row.target_namespace, row.target_name));
     }
     return {};
+  }
+
+  /// What differs between two sets, row by row.
+  base::Result<> send_difference(const base::Context& context, const Export& head,
+                                 const inventory::RowSet& before, const inventory::RowSet& after,
+                                 ExportReport& report) {
+    struct Old {
+      std::uint64_t content = 0;
+      std::size_t place = 0;
+    };
+    std::unordered_map<std::uint64_t, Old> old;
+    old.reserve(before.size());
+    std::size_t place = 0;
+    KL_TRY(before.for_each([&](const RowView& row) -> base::Result<> {
+      old[row_hash(row)] = {.content = content_hash({.removed = false, .row = row}),
+                            .place = place++};
+      return {};
+    }));
+    ChangeEvents events(head);
+    KL_TRY(after.for_each([&](const RowView& row) -> base::Result<> {
+      const inventory::RowChange change{.removed = false, .row = row};
+      const auto found = old.find(row_hash(row));
+      const bool same = found != old.end() && found->second.content == content_hash(change);
+      if (found != old.end()) old.erase(found);
+      if (same) return {};
+      return send_change(context, head, change, head.exported_at, events, report);
+    }));
+    for (const auto& [hash, gone] : old) {
+      KL_TRY(before.for_range(gone.place, gone.place + 1, [&](const RowView& row) {
+        return send_change(context, head, {.removed = true, .row = row}, head.exported_at, events,
+                           report);
+      }));
+    }
+    return transport().flush(context);
   }
 
   /// When the same change was sent before and not confirmed, the time of that.

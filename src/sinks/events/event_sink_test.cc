@@ -147,7 +147,14 @@ TEST_F(EventSinkTest, UnconfirmedDocumentsAreSentAgainByteForByte) {  // K-55
   const auto again = take();
   ASSERT_THAT(again, SizeIs(1));
   EXPECT_THAT(again[0], HasSubstr("22:13:20Z"));  // of the first try
-  // Newer rows replace what was not confirmed.
+  EXPECT_EQ(pass(*maker, 6, true)->written, 0U);
+  // Newer rows replace what was not confirmed; that the older ones come back is news as well.
+  put({"b"});
+  broker_.fails_at = 1;
+  EXPECT_FALSE(pass(*maker, 7, true).has_value());
+  remove({"b"});
+  EXPECT_EQ(pass(*maker, 8, true)->written, 1U);
+  take();
   put({"b"});
   broker_.fails_at = 1;
   EXPECT_FALSE(pass(*maker, 10, true).has_value());
@@ -239,22 +246,38 @@ TEST_F(EventSinkTest, ANewStreamGetsAllRows) {
   EXPECT_TRUE(maker->takes_changes());
 }
 
-TEST_F(EventSinkTest, WithoutKnownDifferencesAnEqualSetIsNotSentAgain) {  // byResourceUID
+TEST_F(EventSinkTest, DifferencesThatNobodyTellsAreFound) {  // byResourceUID
   const auto maker = sink(Mode::kChanges);
   put({"a"});
+  put({"b"});
   const auto all = [&](int second) {
+    broker_.sent.clear();
     const auto rows = reader_->snapshot();
     return maker->apply(context_, {.head = head(second),
                                    .rows = &rows,
-                                   .row_count = 1,
+                                   .row_count = rows.size(),
                                    .set_hash = rows.set_hash(),
                                    .resumed = second > 0});
   };
   ASSERT_TRUE(all(0).has_value());
   EXPECT_EQ(all(1)->written, 0U);
-  put({"b"});
-  EXPECT_EQ(all(2)->written, 2U);
-  EXPECT_EQ(all(3)->written, 0U);
+  EXPECT_THAT(types(), IsEmpty());
+  put({"c"});
+  EXPECT_EQ(all(2)->written, 3U);  // the last bracket
+  put({"c", R"({"n":2})"});
+  put({"d"});
+  remove({"a"});
+  ASSERT_TRUE(all(3).has_value());
+  EXPECT_THAT(types(), ElementsAre("upsert", "upsert", "delete"));
+  EXPECT_THAT(*broker_.sent[2].body, HasSubstr("uid-a"));
+  EXPECT_EQ(all(4)->written, 0U);
+  // What a failed pass has sent is not known.
+  put({"c", R"({"n":3})"});
+  broker_.fails_at = 1;
+  EXPECT_FALSE(all(5).has_value());
+  put({"c", R"({"n":2})"});
+  ASSERT_TRUE(all(6).has_value());
+  EXPECT_THAT(types(), ElementsAre("snapshot", "upsert", "upsert", "upsert", "snapshot-end"));
 }
 
 TEST_F(EventSinkTest, ATombstoneFollowsADelete) {

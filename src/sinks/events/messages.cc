@@ -190,7 +190,12 @@ Message ChangeEvents::mark(std::string_view type, base::WallTime at, std::size_t
     }
     rest += ']';
   };
-  add_list("keepTargets", head_->keep_targets);
+  // Targets of the inventory's own namespace may be named without it.
+  std::vector<std::string> targets = head_->keep_targets;
+  for (std::string& target : targets) {
+    if (target.find('/') == std::string::npos) target = head_->inventory.ns + "/" + target;
+  }
+  add_list("keepTargets", targets);
   add_list("keepNamespaces", head_->keep_namespaces);
   Message out = event(type, at, rest);
   // Not the same key for both marks: a compacted topic would keep the last one only.

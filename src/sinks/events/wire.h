@@ -21,8 +21,8 @@ struct TlsOptions {
   base::Secret key;          ///< PEM
 };
 
-/// Used by one thread at a time. After an error it is dead. Errors: retryable "unreachable"; of the
-/// handshake terminal "tls"; cancelled.
+/// Used by one thread at a time, in a process that ignores SIGPIPE. After an error it is dead.
+/// Errors: retryable "unreachable"; of the handshake terminal "tls"; cancelled.
 class Wire {
  public:
   /// `address` is a number.

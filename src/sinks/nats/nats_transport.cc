@@ -21,12 +21,9 @@ constexpr base::Duration kTrusted = std::chrono::seconds(10);  ///< as long a si
 constexpr base::Duration kPong = std::chrono::seconds(5);
 constexpr int kNoResponders = 503;
 
-base::Error refused(std::string_view host) {
-  return base::configuration(
-      fmt::format("nats: the server {} is not allowed: loopback, link-local and reserved addresses "
-                  "never are, private ones with --allow-private-sinks",
-                  host),
-      "address-refused");
+/// `why` is the guard's.
+base::Error refused(const std::string& why) {
+  return base::configuration("nats: the server " + why, "address-refused");
 }
 
 class NatsTransport final : public events::Transport {
@@ -77,9 +74,8 @@ class NatsTransport final : public events::Transport {
 base::Result<std::vector<Place>> NatsTransport::places_of(const Server& server) const {
   const bool numeric = base::is_numeric_address(server.host);
   const auto* guard = options_.guard.get();
-  if (guard != nullptr &&
-      (guard->refuse_host(server.host) || (numeric && guard->refuse_address(server.host)))) {
-    return refused(server.host);
+  if (guard != nullptr) {
+    if (const auto why = guard->refuse_host(server.host)) return refused(*why);
   }
   std::vector<std::string> addresses = {server.host};
   if (!numeric) {
@@ -88,7 +84,9 @@ base::Result<std::vector<Place>> NatsTransport::places_of(const Server& server) 
   }
   std::vector<Place> out;
   for (const std::string& address : addresses) {
-    if (guard != nullptr && guard->refuse_address(address)) return refused(server.host);
+    if (guard != nullptr) {
+      if (const auto why = guard->refuse_address(address)) return refused(*why);
+    }
     out.push_back({.address = address,
                    .port = server.port,
                    .name = server.host,
