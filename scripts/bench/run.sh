@@ -11,6 +11,8 @@ for program in "$BUILD"/bench/*_bench; do
 done
 echo "== expressions beside the evaluator of the language's authors"
 python3 "$HERE/cel_bench.py" "$BUILD"
+echo "== Parquet files beside pyarrow"
+"$HERE/../parquet_readers.sh" "$HERE/parquet_bench.py" "$BUILD"
 echo "== collect against a raw list, $OBJECTS Deployments"
 python3 "$HERE/collect_bench.py" "$BUILD/kollect" --objects "$OBJECTS"
 echo "== changes of a fleet on each store"

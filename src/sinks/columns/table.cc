@@ -85,8 +85,10 @@ class Members {
  private:
   void skip_string() {
     for (++at_; at_ < text_.size(); ++at_) {
-      if (text_[at_] == '"') break;
-      if (text_[at_] == '\\') ++at_;
+      at_ = std::min(text_.find('"', at_), text_.size());
+      auto escapes = at_;
+      while (text_[escapes - 1] == '\\') --escapes;
+      if ((at_ - escapes) % 2 == 0) break;
     }
     at_ = std::min(at_ + 1, text_.size());
   }

@@ -3,6 +3,7 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/strings.h"
+#include "sinks/columns/encoders.h"
 #include "sinks/objects/azure/azure_bucket.h"
 #include "sinks/objects/contract.h"
 #include "support/azure_server.h"
@@ -207,6 +208,64 @@ TEST(AzureAuthority, TokensOfTheOwnIdentity) {
   asked = 0;
   EXPECT_THAT(used(*world.open_with(identity())), ::testing::HasSubstr("AuthenticationFailed"));
   EXPECT_LE(asked, 2);
+}
+
+/// Tables go the way of every document: written once, left alone, split, kept rows read back.
+TEST(AzureTables, CsvAndParquet) {
+  AzureWorld world(AzureServer::shared(), false);
+  const auto context = base::Context::background();
+  columns::ParquetSettings parquet;
+  // Where the build puts the module: beside the program, two folders above this one.
+  parquet.places = {std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../.."};
+  const auto made = columns::make_parquet_encoder({}, parquet);
+  ASSERT_TRUE(made.has_value());
+  const auto bucket = world.bucket();
+  for (const auto& encoder : {columns::make_csv_encoder({}), *made}) {
+    ObjectSinkOptions options;
+    options.encoder = encoder;
+    const auto write = [&](const inventory::RowSet& rows, int second, std::size_t most,
+                           const std::vector<std::string>& keep = {}) {
+      Export exp;
+      exp.inventory = {"harbor", "ledger"};
+      exp.generation = 5;
+      exp.cluster = "pier 7";
+      exp.rows = &rows;
+      exp.exported_at = base::WallTime(std::chrono::seconds(kStart + second));
+      exp.max_bytes = most;
+      exp.keep_namespaces = keep;
+      // As a new process would do it.
+      const auto report =
+          make_object_sink(options, world.bucket())->export_all(context, {exp}, false);
+      EXPECT_TRUE(report.has_value()) << report.error().message;
+      return report.value_or(ExportReport{});
+    };
+    const auto names = [&] {
+      std::vector<std::string> out;
+      for (const auto& one : bucket->list(context, "").value_or(std::vector<ObjectInfo>())) {
+        out.push_back(one.key);
+      }
+      return out;
+    };
+    const bool csv = encoder->extension() == ".csv";
+    const std::string whole =
+        csv ? "inventory/harbor/ledger.csv"
+            : "inventory/cluster=pier_7/ns=harbor/name=ledger/generation=5.parquet";
+    const auto rows = set_of({{"a", R"({"image":"x"})"}, {"b", R"({"image":"y"})"}});
+    EXPECT_EQ(write(rows, 0, 0).written, 1U);
+    EXPECT_THAT(names(), ::testing::ElementsAre(whole));
+    EXPECT_EQ(world.content_of(whole).first, encoder->content_type());
+    EXPECT_EQ(write(rows, 9, 0).unchanged, 1U);
+    // The namespace of all rows cannot be read: they stay.
+    EXPECT_EQ(write(set_of({}), 10, 0, {"quay"}).unchanged, 1U);
+    inventory::RowSet back;
+    ASSERT_TRUE(encoder->read(bucket->get(context, whole)->value_or(""), back).has_value());
+    back.seal();
+    EXPECT_EQ(back.checksum(), rows.checksum());
+    // Two parts and the manifest that closes them.
+    EXPECT_EQ(write(rows, 11, 500).written, 3U);
+    EXPECT_THAT(names(), ::testing::SizeIs(3));
+    for (const auto& name : names()) ASSERT_TRUE(bucket->remove(context, name).has_value());
+  }
 }
 
 TEST(AzureOutage, AServiceThatWasKilledIsWrittenAgain) {
