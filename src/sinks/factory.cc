@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "sinks/bigquery/bigquery_sink.h"
 #include "sinks/events/event_sink.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
@@ -172,6 +173,25 @@ base::Result<std::unique_ptr<events::Transport>> make_nats(const api::EventSink&
   return nats::make_transport(std::move(made));
 }
 
+google::Network google_network(const SinkOptions& options) {
+  google::Network out;
+  if (options.guard_addresses) {
+    out.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
+  }
+  out.resolver = options.resolver;
+  return out;
+}
+
+base::Result<std::unique_ptr<Sink>> make_bigquery(const api::DatabaseSink& sink,
+                                                  const SecretData& auth,
+                                                  const std::optional<std::string>& ca_pem,
+                                                  const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, bigquery_options(sink, auth, trust, google::process_environment(),
+                                        google_network(options)));
+  return make_bigquery_sink(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
                                                 const SinkOptions& options) {
   const auto refuse = [&](const char* why, const char* reason) {
@@ -235,7 +255,8 @@ base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& 
   const auto& type = sink.spec.type;
   if (type == "postgres") return make_postgres(sink, auth, ca_pem, options);
   if (type == "sqlite") return make_sqlite(sink, options);
-  if (type == "mongodb" || type == "bigquery") return not_built(sink.metadata.name, type);
+  if (type == "bigquery") return make_bigquery(sink, auth, ca_pem, options);
+  if (type == "mongodb") return not_built(sink.metadata.name, type);
   return unknown(sink.metadata.name, type);
 }
 

@@ -44,7 +44,8 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
                                                        const SecretData& auth,
                                                        const std::optional<std::string>& ca_pem,
                                                        const SinkOptions& options);
-/// A sink of the type postgres; nothing is contacted yet. `auth` is the Secret of its databaseRef.
+/// A sink of the types postgres, bigquery and sqlite; nothing is contacted yet. `auth` is the
+/// Secret of its databaseRef (bigquery: of its secretRef).
 /// Errors: configuration.
 base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& sink,
                                                        const SecretData& auth,

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "sinks/postgres/postgres_sink.h"
-#include "sinks/rows/contract_cases.h"
+#include "sinks/rows/contract.h"
 #include "support/postgres_server.h"
 
 namespace kollect::sinks::rows::contract {

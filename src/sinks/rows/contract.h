@@ -29,6 +29,8 @@ class World {
   /// Runs a statement of somebody else.
   virtual void run(const std::string& sql) = 0;
   [[nodiscard]] virtual bool history() const = 0;
+  /// Whether each export is noted in a table inventory_exports.
+  [[nodiscard]] virtual bool notes_exports() const { return true; }
   /// SQL for the attribute `name` of the column payload, as text.
   [[nodiscard]] virtual std::string attribute(const std::string& name) const = 0;
   /// The same for the column `attributes` of the views.
