@@ -15,6 +15,8 @@
 #include "sinks/git/commit_text.h"
 #include "sinks/kafka/options.h"
 #include "sinks/layout/run_layout.h"
+#include "sinks/objects/keys.h"
+#include "sinks/objects/object_sink.h"
 #include "sinks/postgres/table.h"
 
 namespace kollect::sinks {
@@ -30,8 +32,6 @@ constexpr std::string_view kChecksum = "sha256:a1b2c3d4e5f6";
 /// 2026-01-01T00:00:00Z
 constexpr base::WallTime kTime{std::chrono::seconds(1767225600)};
 constexpr std::array<std::string_view, 3> kRows = {"api", "web", "cache"};
-constexpr std::string_view kParquetPath =
-    "inventory/cluster={cluster}/ns={namespace}/name={name}/generation={generation}.parquet";
 
 Export sample(const api::SinkCommon& spec) {
   Export exp;
@@ -184,26 +184,15 @@ Object preview_of_objects(const api::SnapshotSink& sink) {
   const std::string format = format_of(
       sink.spec, store && !store->format.empty() ? base::to_lower(store->format) : "json");
   Draft draft(sink.spec, format);
-  const std::string extension = "." + format;
-  const bool parquet = format == "parquet";
-  if (parquet) draft.warn("parquet: rows become columns; hotAttributes get columns of their own");
-  const auto told = base::trim(sink.spec.path_template);
-  const PathTemplate path(!told.empty() ? told
-                          : parquet     ? kParquetPath
-                                        : kDefaultDocument,
-                          document_placeholders());
-  const std::string cluster = sanitise_segment(cluster_word(exp));
-  const std::string generation = fmt::to_string(exp.generation);
-  const auto checked =
-      draft.take(check_path(path.expand([&](std::string_view word) -> std::string_view {
-        if (word == "cluster") return cluster;
-        if (word == "namespace") return exp.inventory.ns;
-        if (word == "name") return exp.inventory.name;
-        if (word == "generation") return generation;
-        return extension;
-      }),
-                            extension));
-  if (checked) draft.set("objectPath", checked->path);
+  if (format == "parquet") {
+    draft.warn("parquet: rows become columns; hotAttributes get columns of their own");
+  }
+  const auto options = draft.take(objects::object_sink_options(sink));
+  if (!options) return draft.finish();
+  const objects::KeyTemplate keys(
+      {.prefix = {}, .path_template = options->path_template, .compression = options->compression},
+      *options->encoder);
+  if (auto key = draft.take(keys.key(exp))) draft.set("objectPath", std::move(*key));
   return draft.finish();
 }
 

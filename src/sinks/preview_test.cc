@@ -118,5 +118,17 @@ TEST(Preview, WhatCannotBeRenderedIsAWarning) {
       "inventory/team-a/api.csv");
 }
 
+TEST(Preview, ACompressedObject) {
+  EXPECT_EQ(
+      preview_text("{'type':'s3','endpoint':'s3://b/pre','serialization':{'compression':'zstd'"
+                   "}}")
+          .find("objectPath")
+          ->as_string(),
+      "inventory/team-a/api.json.zst");
+  const Object refused = preview_text("{'type':'gcs','serialization':{'compression':'snappy'}}");
+  EXPECT_FALSE(refused.contains("objectPath"));
+  EXPECT_TRUE(refused.contains("warnings"));
+}
+
 }  // namespace
 }  // namespace kollect::sinks

@@ -167,6 +167,9 @@ base::Error Client::failure(const Request& request, const http::Response& answer
   if (answer.status == 404 && request.key.empty() && told.code.empty()) told.code = "NoSuchBucket";
   auto message = fmt::format("{}: {}", shown(request), answer.status);
   if (!told.code.empty()) message += " " + told.code;
+  if (told.code.empty() && is_refusal(answer.status, {})) {
+    message += ", the credentials are refused or lack the right to it";
+  }
   if (!told.message.empty()) message += ": " + told.message;
   message = one_line(message);
   for (const auto& word : secret_words_) {
