@@ -27,6 +27,8 @@ struct ObjectMeta {
   std::string content_type;
   std::string content_encoding;  ///< "gzip", "zstd" or empty
   std::map<std::string, std::string> metadata;
+  /// Hex SHA-256 of the bytes that put() is given, for stores that send it along; empty: not known.
+  std::string body_sha256 = {};
 };
 
 /// An object that grows piece by piece and appears as a whole with finish(). Without finish()

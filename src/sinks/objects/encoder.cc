@@ -26,10 +26,11 @@ class JsonEncoder final : public Encoder {
     meta.part_index = document.part_index;
     meta.part_total = document.part_total;
     const auto& rows = *document.exp->rows;
-    if (document.first == 0 && document.last == rows.size()) {
+    const bool whole = document.first == 0 && document.last == rows.size();
+    // Below the ceiling of documents the rows are rendered once; without one they are not held.
+    if (whole && document.exp->max_bytes == 0) {
       return inventory::stream_envelope(rows, meta, out);
     }
-    // A part is below the ceiling of documents.
     return out(inventory::envelope_json(rows, document.first, document.last, meta));
   }
 

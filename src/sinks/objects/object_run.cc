@@ -322,8 +322,9 @@ base::Result<> ObjectRun::put(const std::string& key, const Encoder& encoder,
 base::Result<std::uint64_t> ObjectRun::upload(const std::string& key, const Encoder& encoder,
                                               Compression compression, const Document& document,
                                               const Body& body) {
-  const auto meta = meta_of(encoder, compression, document, body.checksum);
+  auto meta = meta_of(encoder, compression, document, body.checksum);
   if (body.bytes) {
+    if (compression == Compression::kNone) meta.body_sha256 = body.checksum;
     KL_TRY(bucket_.put(context_, key, *body.bytes, meta));
     return body.bytes->size();
   }

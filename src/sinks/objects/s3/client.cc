@@ -135,7 +135,8 @@ base::Result<http::Response> Client::attempt(const base::Context& context, const
   if (signable.path.empty()) signable.path = "/";
   signable.query = request.query;
   signable.headers = request.headers;
-  signable.payload_sha256 = base::sha256_hex(request.body);
+  signable.payload_sha256 =
+      request.body_sha256.empty() ? base::sha256_hex(request.body) : request.body_sha256;
   SigningScope scope{context.clock().now(), region_};
   signable.headers["host"] = options_.endpoint.host(region_);
   signable.headers["x-amz-content-sha256"] = signable.payload_sha256;

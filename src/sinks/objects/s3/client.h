@@ -33,6 +33,7 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;
   std::map<std::string, std::string> headers;  ///< lower-case names
   std::string_view body;                       ///< borrowed for the call
+  std::string body_sha256 = {};                ///< hex; empty: not known yet
   std::size_t max_answer = std::size_t{16} << 20U;
   base::Duration patience = std::chrono::minutes(1);  ///< without a byte
   /// Answers that are no errors beside 2xx.

@@ -225,6 +225,7 @@ class S3Bucket final : public Bucket {
     request.key = key;
     request.headers = headers_of(meta);
     request.body = body;
+    request.body_sha256 = meta.body_sha256;
     KL_TRY(client_->send(context, request));
     return {};
   }

@@ -1,0 +1,174 @@
+// The object sink on a real S3 server beside a bare PUT of the same bytes by the same client.
+// Counters: "rows/s", "cpu_us/row" of this process, and "ratio": time of the pass by the median
+// time of that PUT in the same run.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+
+#include "inventory/envelope.h"
+#include "sinks/objects/s3/s3_bucket.h"
+#include "support/s3_server.h"
+
+namespace kollect::sinks::objects {
+namespace {
+
+using kollect::testing::S3Server;
+using Clock = std::chrono::steady_clock;
+
+template <class T>
+T must(base::Result<T> result) {
+  if (!result.has_value()) {
+    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
+    std::abort();
+  }
+  return std::move(*result);
+}
+
+double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
+
+void put_row(inventory::RowStore& store, int i, int version) {
+  const auto name = fmt::format("app-{:06}", i);
+  const auto ns = fmt::format("load-{:04}", i % 100);
+  const auto uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", i * 2654435761U, i);
+  const auto text = fmt::format(
+      R"({{"created":"2026-02-03T04:05:06Z","images":["registry.example/web/app-{0:06}:{1}.{2}","registry.example/proxy:{2}.1"],"partOf":"team-{3}","replicas":{2},"serviceAccount":"app-{0:06}","version":"{1}.{2}.0"}})",
+      i, version, i % 5, i % 40);
+  store.upsert(kOwner, 1,
+               {"bench", "deployments", ns, name, "apps", "v1", "Deployment", uid, text});
+}
+
+std::unique_ptr<Bucket> new_bucket() {
+  auto& server = S3Server::shared();
+  s3::ClientOptions options;
+  options.endpoint = must(s3::parse_endpoint(server.url() + "/bench", false));
+  options.region = "us-east-1";
+  return s3::make_bucket(
+      std::make_shared<s3::Client>(
+          options, s3::fixed_credentials({server.key(), base::Secret(server.secret()), {}})),
+      {});
+}
+
+/// `rows` rows in a store, and a bucket.
+struct Ground {
+  explicit Ground(int rows) {
+    for (int i = 0; i < rows; ++i) put_row(store, i, 1);
+    reader = store.subscribe([](const inventory::Owner&) { return true; });
+    bucket = new_bucket();
+    const auto made = bucket->create(context);
+    if (!made.has_value()) must<int>(made.error());
+  }
+
+  static Ground& of(int rows) {
+    static std::map<int, Ground> all;
+    return all.try_emplace(rows, rows).first->second;
+  }
+
+  [[nodiscard]] Export head() {
+    Export out;
+    out.inventory = {"bench", fmt::format("ledger-{}", ++number)};
+    out.generation = 1;
+    out.exported_at = base::WallTime(std::chrono::seconds(1'700'000'000 + number));
+    out.max_bytes = 0;
+    return out;
+  }
+
+  /// Median of five PUTs of what a pass writes.
+  double bare_put() {
+    const auto rows = reader->snapshot().to_row_set();
+    inventory::EnvelopeMeta meta;
+    meta.generation = 1;
+    meta.exported_at = base::WallTime(std::chrono::seconds(1'700'000'000));
+    const auto body = inventory::envelope_json(rows, meta);
+    std::vector<double> seconds;
+    for (int i = 0; i < 5; ++i) {
+      const auto begin = Clock::now();
+      const auto done = bucket->put(context, fmt::format("bare-{}", ++number), body,
+                                    {"application/json", "", {}});
+      if (!done.has_value()) must<int>(done.error());
+      seconds.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    }
+    std::ranges::sort(seconds);
+    return seconds[2];
+  }
+
+  inventory::RowStore store;
+  std::unique_ptr<inventory::Reader> reader;
+  std::unique_ptr<Bucket> bucket;
+  base::Context context = base::Context::background();
+  int number = 0;
+};
+
+/// Passes of one sink; `first`: each is the first of its inventory, else each has one changed row.
+void run(benchmark::State& state, Compression compression, bool first, bool changed) {
+  const int rows = static_cast<int>(state.range(0));
+  auto& ground = Ground::of(rows);
+  const double bare = ground.bare_put();
+  ObjectSinkOptions options;
+  options.encoder = make_json_encoder();
+  options.compression = compression;
+  options.shown = "the bucket";
+  const auto sink = make_object_sink(options, new_bucket());
+  auto head = ground.head();
+  const auto pass = [&](bool with_changes) {
+    const auto changes = ground.reader->changes();
+    const auto snapshot = ground.reader->snapshot();
+    const Pass one{head, &snapshot, with_changes ? &changes : nullptr, snapshot.size(),
+                   snapshot.set_hash()};
+    benchmark::DoNotOptimize(must(sink->apply(ground.context, one)));
+    ground.reader->passed(snapshot.version());
+  };
+  pass(false);
+  double seconds = 0;
+  double cpu = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    if (first) head = ground.head();
+    head.exported_at += std::chrono::seconds(1);
+    if (changed) put_row(ground.store, 7, ++ground.number);
+    state.ResumeTiming();
+    const auto begin = Clock::now();
+    const double before = cpu_seconds();
+    pass(!first);
+    cpu += cpu_seconds() - before;
+    seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  const auto passes = static_cast<double>(state.iterations());
+  state.counters["rows/s"] = rows * passes / seconds;
+  state.counters["cpu_us/row"] = cpu * 1e6 / passes / rows;
+  state.counters["ratio"] = seconds / passes / bare;
+}
+
+void first_pass(benchmark::State& state) {
+  run(state, Compression::kNone, true, false);
+}
+void changed_pass(benchmark::State& state) {
+  run(state, Compression::kNone, false, true);
+}
+void changed_pass_zstd(benchmark::State& state) {
+  run(state, Compression::kZstd, false, true);
+}
+void unchanged_pass(benchmark::State& state) {
+  run(state, Compression::kNone, false, false);
+}
+
+BENCHMARK(first_pass)->Arg(5'000)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(changed_pass)->Arg(5'000)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(changed_pass_zstd)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(unchanged_pass)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+}  // namespace
+}  // namespace kollect::sinks::objects
