@@ -10,6 +10,7 @@
 #include "sinks/events/event_sink.h"
 #include "sinks/files/files_sink.h"
 #include "sinks/git/git_sink.h"
+#include "sinks/gitlab/gitlab_sink.h"
 #include "sinks/kafka/transport.h"
 #include "sinks/nats/nats_transport.h"
 #include "sinks/objects/azure/azure_bucket.h"
@@ -52,6 +53,18 @@ base::Result<std::optional<std::string>> trust_of(const std::string& name,
   return std::optional(std::move(*pem));
 }
 
+/// What the process says about sinks in repositories, whatever their spec.
+void add_process_settings(GitSinkOptions& made, const SinkOptions& options) {
+  if (made.transport.remote.scheme != git::Scheme::kLocal) {
+    made.transport.guard = options.address_guard();
+  }
+  if (options.resolver) made.transport.resolver = options.resolver;
+  made.mirror_dir = options.mirror_dir;
+  if (made.layout.document_template.empty()) {
+    made.layout.document_template = options.default_document_template;
+  }
+}
+
 base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, const SecretData& auth,
                                              const std::optional<std::string>& ca_pem,
                                              const SinkOptions& options) {
@@ -65,13 +78,19 @@ base::Result<std::unique_ptr<Sink>> make_git(const api::SnapshotSink& sink, cons
                     sink.metadata.name),
         "address-refused");
   }
-  if (scheme != git::Scheme::kLocal) made.transport.guard = options.address_guard();
-  if (options.resolver) made.transport.resolver = options.resolver;
-  made.mirror_dir = options.mirror_dir;
-  if (made.layout.document_template.empty()) {
-    made.layout.document_template = options.default_document_template;
-  }
+  add_process_settings(made, options);
   return make_git_sink(std::move(made));
+}
+
+base::Result<std::unique_ptr<Sink>> make_merge_requests(const api::SnapshotSink& sink,
+                                                        const SecretData& auth,
+                                                        const std::optional<std::string>& ca_pem,
+                                                        const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, gitlab::gitlab_options(sink, auth, trust));
+  made.several_clusters = !options.default_document_template.empty();
+  add_process_settings(made.git, options);
+  return gitlab::make_gitlab_sink(std::move(made));
 }
 
 /// GitLab over https without a merge request is Git with the default commit text (sinks 8).
@@ -79,13 +98,16 @@ base::Result<std::unique_ptr<Sink>> make_gitlab(const api::SnapshotSink& sink,
                                                 const SecretData& auth,
                                                 const std::optional<std::string>& ca_pem,
                                                 const SinkOptions& options) {
-  const auto& gitlab = sink.spec.gitlab;
-  if (gitlab && gitlab->merge_request && !gitlab->merge_request->mode.empty() &&
-      gitlab->merge_request->mode != "direct") {
+  const auto& settings = sink.spec.gitlab;
+  if (settings && settings->merge_request && !settings->merge_request->mode.empty() &&
+      settings->merge_request->mode != "direct" && !gitlab::wants_merge_requests(sink.spec)) {
     return base::configuration(
-        fmt::format("sink {}: gitlab merge requests are not built yet; use mode direct",
+        fmt::format("sink {}: gitlab.mergeRequest.mode is direct or merge_request",
                     sink.metadata.name),
-        "type-not-built");
+        "bad-mode");
+  }
+  if (gitlab::wants_merge_requests(sink.spec)) {
+    return make_merge_requests(sink, auth, ca_pem, options);
   }
   KL_ASSIGN(const auto remote, git::parse_remote(sink.spec.endpoint));
   if (remote.scheme != git::Scheme::kHttps && remote.scheme != git::Scheme::kHttp) {

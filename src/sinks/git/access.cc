@@ -120,16 +120,6 @@ std::string_view protocol_of(Scheme scheme) {
   return "https";
 }
 
-/// The system's trust store and the extra certificates in one text.
-std::string trust_with(const std::string& extra_pem) {
-  for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
-    const auto system = base::read_file(path, 8U << 20U);
-    if (system.has_value()) return *system + "\n" + extra_pem;
-  }
-  return extra_pem;
-}
-
 /// host:port:address,... as libcurl's resolve option reads it.
 std::string resolve_entry(const Remote& remote, const std::vector<std::string>& addresses) {
   std::vector<std::string> written;
@@ -239,6 +229,15 @@ base::Result<Access> read_access(const api::SnapshotSinkSpec& spec, const Secret
     KL_TRY(read_https(secret, out));
   }
   return out;
+}
+
+std::string trust_with(const std::string& extra_pem) {
+  for (const char* path : {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+                           "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    const auto system = base::read_file(path, 8U << 20U);
+    if (system.has_value()) return *system + "\n" + extra_pem;
+  }
+  return extra_pem;
 }
 
 void add_secrets(const Access& access, base::Redactor& redactor) {

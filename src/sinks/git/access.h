@@ -35,6 +35,9 @@ struct Access {
 base::Result<Access> read_access(const api::SnapshotSinkSpec& spec, const SecretData& secret,
                                  const std::optional<std::string>& ca_pem, const Remote& remote);
 
+/// The system's trust store and these certificates in one text.
+std::string trust_with(const std::string& extra_pem);
+
 /// Adds every form in which the credentials could show up in a text.
 void add_secrets(const Access& access, base::Redactor& redactor);
 

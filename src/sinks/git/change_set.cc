@@ -18,14 +18,15 @@ constexpr std::size_t kMostReadToRecognise = 4U << 20U;
 class Builder {
  public:
   Builder(const base::Context& context, const ObjectStore& store, std::optional<Oid> tip_tree,
-          const std::vector<Export>& exports, const LayoutSpec& spec, PackWriter& pack, bool list)
+          const std::vector<Export>& exports, const LayoutSpec& spec, PackWriter& pack, bool list,
+          std::optional<Oid> proposed)
       : store_(store),
         tip_tree_(tip_tree),
         exports_(exports),
         spec_(spec),
         pack_(pack),
         tree_(store, tip_tree),
-        files_(context, store, tree_, pack, list) {}
+        files_(context, store, tree_, pack, list, proposed) {}
 
   base::Result<ChangeSet> run() {
     owned_.resize(exports_.size());
@@ -204,8 +205,9 @@ class Builder {
 base::Result<ChangeSet> build_change_set(const base::Context& context, const ObjectStore& store,
                                          std::optional<Oid> tip_tree,
                                          const std::vector<Export>& exports,
-                                         const LayoutSpec& layout, PackWriter& pack, bool list) {
-  return Builder(context, store, tip_tree, exports, layout, pack, list).run();
+                                         const LayoutSpec& layout, PackWriter& pack, bool list,
+                                         std::optional<Oid> proposed) {
+  return Builder(context, store, tip_tree, exports, layout, pack, list, proposed).run();
 }
 
 }  // namespace kollect::sinks::git

@@ -20,10 +20,11 @@ struct ChangeSet {
 
 /// Renders all exports, compares them with the tip's tree (none: empty) and puts new objects into
 /// `pack`. The tip is not changed. Only files that an earlier export of the same inventory wrote
-/// are removed. `list`: the report names every file.
+/// are removed. `list`: the report names every file. `proposed`: as of FileWriter.
 base::Result<ChangeSet> build_change_set(const base::Context& context, const ObjectStore& store,
                                          std::optional<Oid> tip_tree,
                                          const std::vector<Export>& exports,
-                                         const LayoutSpec& layout, PackWriter& pack, bool list);
+                                         const LayoutSpec& layout, PackWriter& pack, bool list,
+                                         std::optional<Oid> proposed = {});
 
 }  // namespace kollect::sinks::git

@@ -89,10 +89,11 @@ std::string signature_text(std::string_view text) {
   return out;
 }
 
-base::Result<ExportReport> CommitLoop::run(const base::Context& context, Job& job) {
+base::Result<Done> CommitLoop::run(const base::Context& context, Job& job) {
   KL_ASSIGN(const auto root, mirror_root(options_.mirror_dir, read_environment));
-  KL_ASSIGN(auto mirror,
-            Mirror::open(context, root, Mirror::key(transport_.remote().url, options_.branch)));
+  // All proposals for a branch share what is fetched of it.
+  const auto place = proposes() ? options_.onto + "\nproposals" : options_.branch;
+  KL_ASSIGN(auto mirror, Mirror::open(context, root, Mirror::key(transport_.remote().url, place)));
   auto result = attempt(context, mirror, job);
   if (!result.has_value() && is_damage(result.error(), mirror.git_dir())) {
     // The mirror is a cache: once more with a new one.
@@ -107,41 +108,61 @@ base::Result<ExportReport> CommitLoop::run(const base::Context& context, Job& jo
   return result;
 }
 
-base::Result<ExportReport> CommitLoop::attempt(const base::Context& context, Mirror& mirror,
-                                               Job& job) {
+/// The two ends of a commit: what it is built on and what it takes the place of.
+struct CommitLoop::Ends {
+  std::optional<Oid> tip;
+  std::optional<Oid> head;  ///< proposals only
+  std::optional<Proposal> proposal;
+};
+
+std::string CommitLoop::head_ref() const {
+  return proposes() ? "refs/kollect/proposed/" + options_.branch : kTipRef;
+}
+
+std::optional<std::string> CommitLoop::lease(const Ends& ends) const {
+  const auto& replaced = proposes() ? ends.head : ends.tip;
+  // Without a lease a branch that somebody has removed would come back.
+  if (!proposes() && !options_.force_push && options_.ensure) return {};
+  return replaced ? replaced->hex() : "";
+}
+
+base::Result<Done> CommitLoop::attempt(const base::Context& context, Mirror& mirror, Job& job) {
   Losses losses;
-  auto source = job.asks_first() ? Source::kRemote : Source::kMirror;
+  auto source = job.asks_first() || proposes() ? Source::kRemote : Source::kMirror;
   while (true) {
     KL_TRY(context.check());
     const auto began = context.clock().steady_now();
     KL_ASSIGN(auto store, ObjectStore::open(mirror.git_dir()));
-    KL_ASSIGN(const auto tip, find_tip(context, store, source));
+    KL_ASSIGN(const auto ends, find_ends(context, store, source));
+    const auto& tip = ends.tip;
     KL_ASSIGN(auto pack, PackWriter::create(mirror.git_dir() / "kollect-new.pack",
                                             [&](const Oid& oid) { return store.exists(oid); }));
     std::optional<Oid> tip_tree;
     if (tip) {
       KL_ASSIGN(tip_tree, store.tree_of_commit(*tip));
     }
-    KL_ASSIGN(auto built, job.build({context, store, tip_tree, source != Source::kMirror, pack}));
+    KL_ASSIGN(auto built, job.build({context, store, tip_tree, source != Source::kMirror, pack,
+                                     ends.proposal}));
     if (built.ask) {
       source = Source::kRemote;
       continue;
     }
     if (!built.tree) {
       if (tip_tree) job.confirmed(*tip_tree);
-      return std::move(built.report);
+      return Done{std::move(built.report), false, ends.head, false};
+    }
+    if (ends.proposal && ends.proposal->on_tip && ends.proposal->tree == *built.tree) {
+      job.confirmed(*built.tree);
+      return Done{std::move(built.report), false, ends.head, true};
     }
     KL_ASSIGN(const auto commit, make_commit(context, store, pack, tip, *built.tree, built.texts));
-    std::optional<std::string> lease;
-    // Without a lease a branch that somebody has removed would come back.
-    if (options_.force_push || !options_.ensure) lease = tip ? tip->hex() : "";
-    KL_ASSIGN(const auto pushed,
-              transport_.push(context, mirror.git_dir(), commit.hex(), options_.branch, lease));
+    KL_ASSIGN(const auto pushed, transport_.push(context, mirror.git_dir(), commit.hex(),
+                                                 options_.branch, lease(ends)));
     if (pushed.what == PushResult::What::kDone) {
-      KL_TRY(store.set_ref(kTipRef, commit));
+      KL_TRY(store.set_ref(head_ref(), commit));
       job.confirmed(*built.tree);
-      compact(context, mirror, store, commit, *built.tree, job);
-      return std::move(built.report);
+      compact(context, mirror, store, *built.tree, job);
+      return Done{std::move(built.report), true, commit, true};
     }
     // A tip from memory that was out of date is no lost race.
     if (pushed.what != PushResult::What::kRace || source != Source::kMirror) {
@@ -149,6 +170,49 @@ base::Result<ExportReport> CommitLoop::attempt(const base::Context& context, Mir
     }
     source = Source::kFetch;
   }
+}
+
+base::Result<CommitLoop::Ends> CommitLoop::find_ends(const base::Context& context,
+                                                     ObjectStore& store, Source& source) const {
+  if (proposes()) return find_proposal(context, store);
+  Ends out;
+  KL_ASSIGN(out.tip, find_tip(context, store, source));
+  return out;
+}
+
+base::Result<CommitLoop::Ends> CommitLoop::find_proposal(const base::Context& context,
+                                                         ObjectStore& store) const {
+  Ends out;
+  KL_ASSIGN(const auto names, transport_.tips(context, {options_.onto, options_.branch}));
+  if (names[0]) {
+    KL_ASSIGN(out.tip, held(context, store, options_.onto, *names[0], kTipRef));
+  }
+  if (!out.tip) return no_branch();
+  if (names[1]) {
+    KL_ASSIGN(out.head, held(context, store, options_.branch, *names[1], head_ref()));
+  }
+  if (!out.head) {
+    KL_TRY(store.drop_ref(head_ref()));
+    return out;
+  }
+  KL_ASSIGN(const auto parents, store.parents_of_commit(*out.head));
+  KL_ASSIGN(const auto tree, store.tree_of_commit(*out.head));
+  out.proposal = Proposal{tree, parents.size() == 1 && parents.front() == *out.tip};
+  return out;
+}
+
+base::Result<std::optional<Oid>> CommitLoop::held(const base::Context& context,
+                                                  const ObjectStore& store,
+                                                  const std::string& branch,
+                                                  const std::string& name,
+                                                  const std::string& ref) const {
+  KL_ASSIGN(auto have, store.ref(ref));
+  if (have && have->hex() == name) return have;
+  KL_ASSIGN(const bool there, transport_.fetch(context, store.path(), branch, options_.depth, ref));
+  if (!there) return std::optional<Oid>();
+  KL_ASSIGN(have, store.ref(ref));
+  if (!have) return base::retryable("git mirror: the fetched tip is not there", "damaged");
+  return have;
 }
 
 base::Result<std::optional<Oid>> CommitLoop::find_tip(const base::Context& context,
@@ -159,31 +223,37 @@ base::Result<std::optional<Oid>> CommitLoop::find_tip(const base::Context& conte
   if (tip && source == Source::kRemote) {
     // One question, and no fetch where nobody else has written.
     KL_ASSIGN(const auto name, transport_.tip(context, options_.branch));
-    if (!name) return no_branch();
+    if (!name) return new_branch();
     if (*name == tip->hex()) return tip;
   }
   source = Source::kFetch;
   KL_ASSIGN(const bool there,
-            transport_.fetch(context, store.path(), options_.branch, options_.depth));
-  if (!there) return no_branch();
+            transport_.fetch(context, store.path(), options_.branch, options_.depth, kTipRef));
+  if (!there) return new_branch();
   KL_ASSIGN(tip, store.ref(kTipRef));
   if (!tip) return base::retryable("git mirror: the fetched tip is not there", "damaged");
   return tip;
 }
 
-base::Result<std::optional<Oid>> CommitLoop::no_branch() const {
+base::Result<std::optional<Oid>> CommitLoop::new_branch() const {
   if (options_.ensure) return std::optional<Oid>();
+  return no_branch();
+}
+
+base::Error CommitLoop::no_branch() const {
+  const auto where = transport_.remote().shown();
   return base::terminal(
-      fmt::format("git {}: there is no branch {} and provisioning.mode is existing",
-                  transport_.remote().shown(), options_.branch),
+      proposes() ? fmt::format("git {}: there is no branch {} to merge into", where, options_.onto)
+                 : fmt::format("git {}: there is no branch {} and provisioning.mode is existing",
+                               where, options_.branch),
       "branch-missing");
 }
 
 base::Result<> CommitLoop::probe(const base::Context& context) const {
   KL_TRY(transport_.probe(context));
-  if (options_.ensure) return {};
-  KL_ASSIGN(const auto tip, transport_.tip(context, options_.branch));
-  if (!tip) KL_TRY(no_branch());
+  if (options_.ensure && !proposes()) return {};
+  KL_ASSIGN(const auto tip, transport_.tip(context, proposes() ? options_.onto : options_.branch));
+  if (!tip) return no_branch();
   return {};
 }
 
@@ -208,11 +278,11 @@ base::Result<Oid> CommitLoop::make_commit(const base::Context& context, ObjectSt
 }
 
 void CommitLoop::compact(const base::Context& context, Mirror& mirror, const ObjectStore& store,
-                         const Oid& tip, const Oid& tree, Job& job) const {
+                         const Oid& tree, Job& job) {
   if (!mirror.is_crowded()) return;
   job.before_compaction(store, tree);
   // A mirror that stays crowded is thrown away by a later run: the export itself is done.
-  (void)mirror.compact(context, tip.hex());
+  (void)mirror.compact(context);
 }
 
 }  // namespace kollect::sinks::git

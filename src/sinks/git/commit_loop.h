@@ -18,6 +18,12 @@ namespace kollect::sinks::git {
 /// Name or address without the characters that a commit's header cannot hold.
 std::string signature_text(std::string_view text);
 
+/// What stands on a branch that is a proposal for another one.
+struct Proposal {
+  Oid tree;
+  bool on_tip = false;  ///< its only parent is the other branch's present tip
+};
+
 /// What one try builds on. Borrowed for the call.
 struct Try {
   const base::Context& context;
@@ -27,6 +33,7 @@ struct Try {
   /// saw.
   bool asked = false;
   PackWriter& pack;
+  std::optional<Proposal> proposal = {};  ///< with GitSinkOptions::onto; none: no branch yet
 };
 
 /// What a try came to.
@@ -35,6 +42,16 @@ struct Built {
   CommitContext texts;
   ExportReport report;
   bool ask = false;  ///< no result: ask the remote first, then build again
+};
+
+/// How a run ended.
+struct Done {
+  ExportReport report;
+  bool pushed = false;
+  /// Proposals only: the commit that stands on the branch, and whether it is what there is to
+  /// propose. None: there is no branch.
+  std::optional<Oid> head = {};
+  bool proposes = false;
 };
 
 /// The work of one run. build() may be called several times, each time on another tip.
@@ -58,8 +75,8 @@ class CommitLoop {
   explicit CommitLoop(const GitSinkOptions& options)
       : options_(options), transport_(options.transport) {}
 
-  /// The job's report. Errors: as of Sink::export_all.
-  base::Result<ExportReport> run(const base::Context& context, Job& job);
+  /// Errors: as of Sink::export_all.
+  base::Result<Done> run(const base::Context& context, Job& job);
   /// Lists the heads; where nothing may be made the branch has to be among them.
   base::Result<> probe(const base::Context& context) const;
   [[nodiscard]] const Transport& transport() const { return transport_; }
@@ -67,13 +84,26 @@ class CommitLoop {
  private:
   enum class Source { kMirror, kRemote, kFetch };
   struct Losses;
-  base::Result<ExportReport> attempt(const base::Context& context, Mirror& mirror, Job& job);
+  struct Ends;
+  base::Result<Done> attempt(const base::Context& context, Mirror& mirror, Job& job);
+  base::Result<Ends> find_ends(const base::Context& context, ObjectStore& store,
+                               Source& source) const;
+  base::Result<Ends> find_proposal(const base::Context& context, ObjectStore& store) const;
+  /// The commit of a branch that the remote has, fetched unless the mirror has it.
+  base::Result<std::optional<Oid>> held(const base::Context& context, const ObjectStore& store,
+                                        const std::string& branch, const std::string& name,
+                                        const std::string& ref) const;
   base::Result<std::optional<Oid>> find_tip(const base::Context& context, const ObjectStore& store,
                                             Source& source) const;
-  /// The answer to a branch that is not there.
-  [[nodiscard]] base::Result<std::optional<Oid>> no_branch() const;
-  void compact(const base::Context& context, Mirror& mirror, const ObjectStore& store,
-               const Oid& tip, const Oid& tree, Job& job) const;
+  /// The answer to a branch that is not there: it is made, unless the sink makes none.
+  [[nodiscard]] base::Result<std::optional<Oid>> new_branch() const;
+  [[nodiscard]] base::Error no_branch() const;
+  static void compact(const base::Context& context, Mirror& mirror, const ObjectStore& store,
+                      const Oid& tree, Job& job);
+  [[nodiscard]] bool proposes() const { return !options_.onto.empty(); }
+  /// Where the mirror keeps the commit of the branch that is pushed.
+  [[nodiscard]] std::string head_ref() const;
+  [[nodiscard]] std::optional<std::string> lease(const Ends& ends) const;
   base::Result<Oid> make_commit(const base::Context& context, ObjectStore& store, PackWriter& pack,
                                 const std::optional<Oid>& tip, const Oid& tree,
                                 const CommitContext& texts) const;

@@ -21,15 +21,31 @@ base::Result<Pieces> pieces(const File& file, std::optional<base::WallTime> at) 
 
 }  // namespace
 
+base::Result<std::optional<Pieces>> FileWriter::same_but_for_time(const File& file,
+                                                                  const Oid& older) const {
+  KL_ASSIGN(const auto head, store_.blob(older, kMostOfHead));
+  const auto time = exported_at_of(head);
+  if (!time) return std::optional<Pieces>();
+  KL_ASSIGN(auto content, pieces(file, time));
+  if (hash_object(ObjectType::kBlob, content) != older) return std::optional<Pieces>();
+  return std::optional(std::move(content));
+}
+
 base::Result<> FileWriter::put(const File& file) {
   KL_TRY(context_.check());
   KL_ASSIGN(const auto old, tree_.file(file.path));
+  const auto what = old ? What::kUpdate : What::kCreate;
   if (old && file.timed) {
-    KL_ASSIGN(const auto old_head, store_.blob(*old, kMostOfHead));
-    if (const auto time = exported_at_of(old_head)) {
-      KL_ASSIGN(const auto same_time, pieces(file, time));
-      if (hash_object(ObjectType::kBlob, same_time) == *old) {
-        return note(What::kUnchanged, file, same_time.size());
+    KL_ASSIGN(const auto same, same_but_for_time(file, *old));
+    if (same) return note(What::kUnchanged, file, same->size());
+  }
+  if (proposed_ && file.timed) {
+    KL_ASSIGN(const auto there, proposed_->file(file.path));
+    if (there) {
+      KL_ASSIGN(const auto same, same_but_for_time(file, *there));
+      if (same) {
+        KL_TRY(tree_.set_file(file.path, *there));
+        return note(what, file, same->size());
       }
     }
   }
@@ -38,7 +54,7 @@ base::Result<> FileWriter::put(const File& file) {
   if (old && *old == oid) return note(What::kUnchanged, file, content.size());
   KL_TRY(pack_.add(ObjectType::kBlob, oid, content));
   KL_TRY(tree_.set_file(file.path, oid));
-  return note(old ? What::kUpdate : What::kCreate, file, content.size());
+  return note(what, file, content.size());
 }
 
 base::Result<> FileWriter::remove(const std::string& path) {

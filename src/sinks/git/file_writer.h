@@ -15,9 +15,13 @@ namespace kollect::sinks::git {
 class FileWriter {
  public:
   /// `list`: the report names every file.
+  /// `proposed`: another tree that may have newer texts of timed files; where such a text differs
+  /// in its time only it is taken as it is.
   FileWriter(const base::Context& context, const ObjectStore& store, TreeEditor& tree,
-             PackWriter& pack, bool list)
-      : context_(context), store_(store), tree_(tree), pack_(pack), list_(list) {}
+             PackWriter& pack, bool list, std::optional<Oid> proposed = {})
+      : context_(context), store_(store), tree_(tree), pack_(pack), list_(list) {
+    if (proposed) proposed_.emplace(store, proposed);
+  }
 
   base::Result<> put(const File& file);
   base::Result<> remove(const std::string& path);
@@ -25,6 +29,9 @@ class FileWriter {
   [[nodiscard]] ExportReport& report() { return report_; }
 
  private:
+  /// The text of a timed file with the time of an older one; none when more than the time differs.
+  [[nodiscard]] base::Result<std::optional<Pieces>> same_but_for_time(const File& file,
+                                                                      const Oid& older) const;
   base::Result<> note(ExportReport::Change::What what, const File& file, std::size_t bytes);
 
   const base::Context& context_;
@@ -32,6 +39,7 @@ class FileWriter {
   TreeEditor& tree_;
   PackWriter& pack_;
   bool list_;
+  std::optional<TreeEditor> proposed_;
   ExportReport report_;
 };
 

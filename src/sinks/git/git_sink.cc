@@ -5,49 +5,15 @@
 #include <algorithm>
 
 #include "base/strings.h"
-#include "sinks/git/change_set.h"
 #include "sinks/git/commit_loop.h"
 #include "sinks/git/pass_job.h"
+#include "sinks/git/run_job.h"
 
 namespace kollect::sinks {
 
 namespace {
 
 constexpr std::chrono::seconds kProbeDeadline{15};
-
-/// A deadline of our own that passed is a failure that can be tried again; the caller's is not.
-base::Error own_deadline(const base::Context& callers, base::Error error, std::string_view where) {
-  if (error.kind != base::ErrorKind::kCancelled || !callers.check().has_value()) return error;
-  return base::retryable(fmt::format("git {}: no end within the time limit", where), "timeout");
-}
-
-/// All exports of a run of the command line.
-class RunJob final : public git::Job {
- public:
-  RunJob(const std::vector<Export>& exports, const GitSinkOptions& options, bool dry_run)
-      : exports_(exports), options_(options), dry_run_(dry_run) {}
-
-  [[nodiscard]] bool asks_first() const override { return true; }
-
-  base::Result<git::Built> build(const git::Try& one) override {
-    KL_ASSIGN(auto changes, git::build_change_set(one.context, one.store, one.tree, exports_,
-                                                  options_.layout, one.pack, dry_run_));
-    git::Built out;
-    out.report = std::move(changes.report);
-    if (dry_run_ || !changes.tree) return out;
-    out.tree = changes.tree;
-    out.texts = git::commit_context(exports_, changes.layout.exports(), options_.sink_name);
-    return out;
-  }
-
-  void confirmed(const git::Oid& /*tree*/) override {}
-  void before_compaction(const git::ObjectStore& /*store*/, const git::Oid& /*tree*/) override {}
-
- private:
-  const std::vector<Export>& exports_;
-  const GitSinkOptions& options_;
-  bool dry_run_;
-};
 
 class GitSink final : public Sink {
  public:
@@ -56,7 +22,7 @@ class GitSink final : public Sink {
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override {
     if (exports.empty()) return ExportReport{};
-    RunJob job(exports, options_, dry_run);
+    git::RunJob job(exports, options_, dry_run);
     return timed(context, job);
   }
 
@@ -70,7 +36,7 @@ class GitSink final : public Sink {
 
   base::Result<> probe(const base::Context& context) override {
     auto result = loop_.probe(context.with_timeout(kProbeDeadline));
-    if (!result.has_value()) return own_deadline(context, result.error(), shown());
+    if (!result.has_value()) return git::own_deadline(context, result.error(), shown());
     return result;
   }
 
@@ -79,8 +45,8 @@ class GitSink final : public Sink {
 
   base::Result<ExportReport> timed(const base::Context& context, git::Job& job) {
     auto result = loop_.run(context.with_timeout(options_.deadline), job);
-    if (!result.has_value()) return own_deadline(context, result.error(), shown());
-    return result;
+    if (!result.has_value()) return git::own_deadline(context, result.error(), shown());
+    return std::move(result->report);
   }
 
   const GitSinkOptions options_;

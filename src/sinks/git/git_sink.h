@@ -18,6 +18,9 @@ struct GitSinkOptions {
   git::TransportOptions transport;
   LayoutSpec layout;
   std::string branch = "main";
+  /// Not empty: `branch` is a proposal for this one. It is rebuilt on its tip and pushed with force
+  /// wherever it stands; where there is no difference nothing is pushed.
+  std::string onto;
   int depth = 1;
   bool force_push = false;
   bool ensure = true;  ///< a missing branch is made; else it is an error (K-13)

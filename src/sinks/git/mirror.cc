@@ -170,26 +170,24 @@ bool Mirror::is_crowded() const {
   return pack_files(git_dir_) > kManyPacks;
 }
 
-base::Result<> Mirror::compact(const base::Context& context, const std::string& commit) {
-  // History ends where the file "shallow" says (git's documented format: a commit a line).
-  KL_TRY(base::write_file_atomic(git_dir_ / "shallow", commit + "\n"));
+base::Result<> Mirror::compact(const base::Context& context) {
   base::Command command;
   command.program = "git";
-  // Old packs are copied as they are: a search for better deltas would cost more than it saves.
-  command.args = {"--git-dir=" + git_dir_.string(),
-                  "-c",
-                  "safe.directory=*",
-                  "-c",
-                  "pack.window=0",
-                  "-c",
-                  "repack.writeBitmaps=false",
-                  "repack",
-                  "-a",
-                  "-d",
-                  "-q"};
   command.env = {{"GIT_CONFIG_GLOBAL", "/dev/null"}, {"GIT_CONFIG_SYSTEM", "/dev/null"},
                  {"GIT_CONFIG_NOSYSTEM", "1"},       {"LC_ALL", "C"},
                  {"HOME", "/nonexistent"},           {"PATH", "/usr/local/bin:/usr/bin:/bin"}};
+  const std::vector<std::string> in_mirror = {"--git-dir=" + git_dir_.string(), "-c",
+                                              "safe.directory=*"};
+  command.args = in_mirror;
+  command.args.insert(command.args.end(), {"for-each-ref", "--format=%(objectname)"});
+  KL_ASSIGN(const auto commits, base::run(context, command));
+  if (commits.exit_code != 0) return base::retryable("git refs: " + commits.err, "damaged");
+  // History ends where the file "shallow" says (git's documented format: a commit a line).
+  KL_TRY(base::write_file_atomic(git_dir_ / "shallow", commits.out));
+  // Old packs are copied as they are: a search for better deltas would cost more than it saves.
+  command.args = in_mirror;
+  command.args.insert(command.args.end(), {"-c", "pack.window=0", "-c", "repack.writeBitmaps=false",
+                                           "repack", "-a", "-d", "-q"});
   KL_ASSIGN(const auto result, base::run(context, command));
   if (result.exit_code != 0) return base::retryable("git repack: " + result.err, "damaged");
   return {};

@@ -40,9 +40,9 @@ class Mirror {
   void discard();
   /// True when there are so many packs that looking things up takes time.
   [[nodiscard]] bool is_crowded() const;
-  /// Keeps one pack with what the commit needs, and no history. No ObjectStore that was opened
-  /// before must be used afterwards. Error: retryable; the mirror is as good as before.
-  base::Result<> compact(const base::Context& context, const std::string& commit);
+  /// Keeps one pack with what the commits of the refs need, and no history. No ObjectStore that was
+  /// opened before must be used afterwards. Error: retryable; the mirror is as good as before.
+  base::Result<> compact(const base::Context& context);
   /// The mirror is in order.
   void finish();
 

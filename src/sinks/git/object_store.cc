@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/strings.h"
+
 namespace kollect::sinks::git {
 
 namespace {
@@ -100,12 +102,32 @@ base::Result<> ObjectStore::set_ref(const std::string& name, const Oid& oid) {
   return {};
 }
 
+base::Result<> ObjectStore::drop_ref(const std::string& name) {
+  const int code = git_reference_remove(impl_->repository.get(), name.c_str());
+  if (code != 0 && code != GIT_ENOTFOUND) return damaged("remove " + name);
+  return {};
+}
+
 base::Result<Oid> ObjectStore::tree_of_commit(const Oid& commit) const {
   const auto id = to_git(commit);
   git_commit* found = nullptr;
   if (git_commit_lookup(&found, impl_->repository.get(), &id) != 0) return damaged("read commit");
   const Commit owner(found);
   return from_git(*git_commit_tree_id(found));
+}
+
+base::Result<std::vector<Oid>> ObjectStore::parents_of_commit(const Oid& commit) const {
+  // The text itself: where history is cut the library knows no parents.
+  KL_ASSIGN(const auto text, blob(commit));
+  std::vector<Oid> out;
+  for (const auto line : base::split(text, '\n')) {
+    if (line.empty()) break;
+    if (!line.starts_with("parent ")) continue;
+    git_oid id{};
+    if (git_oid_fromstrn(&id, line.data() + 7, line.size() - 7) != 0) return damaged("read commit");
+    out.push_back(from_git(id));
+  }
+  return out;
 }
 
 base::Result<std::vector<TreeEntry>> ObjectStore::tree(const Oid& oid) const {

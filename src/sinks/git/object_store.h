@@ -34,7 +34,10 @@ class ObjectStore {
 
   [[nodiscard]] base::Result<std::optional<Oid>> ref(const std::string& name) const;
   base::Result<> set_ref(const std::string& name, const Oid& oid);
+  base::Result<> drop_ref(const std::string& name);  ///< one that is not there is no error
   [[nodiscard]] base::Result<Oid> tree_of_commit(const Oid& commit) const;
+  /// Parents as the commit names them, whether they are there or not.
+  [[nodiscard]] base::Result<std::vector<Oid>> parents_of_commit(const Oid& commit) const;
   [[nodiscard]] base::Result<std::vector<TreeEntry>> tree(const Oid& oid) const;
   /// Content of a blob, or its first bytes.
   [[nodiscard]] base::Result<std::string> blob(const Oid& oid, std::size_t most = SIZE_MAX) const;

@@ -1,5 +1,9 @@
 #include "sinks/git/pass_job.h"
 
+#include <algorithm>
+#include <set>
+
+#include "sinks/git/tree_diff.h"
 #include "sinks/git/tree_editor.h"
 #include "sinks/layout/kept_rows.h"
 #include "sinks/layout/run_layout.h"
@@ -37,34 +41,95 @@ ExportReport PassJob::unchanged(const Ledger& ledger) {
   return report;
 }
 
+std::optional<Oid> PassJob::known_base(const Try& one) const {
+  const auto& proposal = one.proposal;
+  if (proposal && proposal->on_tip && proposal->tree == ledger_->tree) return ledger_->tree;
+  if (!ledger_->touched_in(one.store, one.tree)) return one.tree;
+  return {};
+}
+
 base::Result<Built> PassJob::build(const Try& one) {
-  // Somebody wrote below our paths: what the files are is not known any more.
-  if (way_ != Way::kAll && ledger_->touched_in(one.store, one.tree)) {
-    way_ = Way::kAll;
-    why_all_ = "somebody else wrote to the inventory's files";
+  std::optional<Oid> base;
+  if (way_ != Way::kAll) {
+    base = known_base(one);
+    if (!base) {
+      // Somebody wrote below our paths: what the files are is not known any more.
+      way_ = Way::kAll;
+      why_all_ = "somebody else wrote to the inventory's files";
+    }
   }
-  Built out;
   if (way_ == Way::kRefresh) {
+    Built out;
     out.report = unchanged(*ledger_);
+    if (base != one.tree) {
+      out.tree = base;
+      out.texts = texts(ledger_->set.layout.document_path, pass_.row_count, pass_.set_hash);
+    }
     return out;
   }
   if (way_ == Way::kDelta) {
-    auto built =
-        build_delta(one.context, one.store, *one.tree, *delta_, pass_, options_.layout, one.pack);
-    if (built.has_value()) {
-      const auto& next = delta_->next;
-      out.tree = built->tree;
-      out.report = std::move(built->report);
-      out.texts = texts(next.layout.document_path, pass_.changes->row_count(), next.set_hash);
-      return out;
-    }
-    if (built.error().kind != base::ErrorKind::kTerminal) return built.error();
+    KL_ASSIGN(auto built, build_changes(one, *base));
+    if (built) return std::move(*built);
     way_ = Way::kAll;
-    why_all_ = built.error().message;
   }
   if (one.asked) return build_all(one);
+  Built out;
   out.ask = true;
   return out;
+}
+
+base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const Oid& base) {
+  auto built = build_delta(one.context, one.store, base, *delta_, pass_, options_.layout, one.pack);
+  if (!built.has_value()) {
+    if (built.error().kind != base::ErrorKind::kTerminal) return built.error();
+    why_all_ = built.error().message;
+    return std::optional<Built>();
+  }
+  Built out;
+  out.tree = built->tree;
+  if (base != one.tree) {
+    out.tree = built->tree.value_or(base);
+    KL_ASSIGN(why_all_, doubt(one, *out.tree));
+    if (!why_all_.empty()) return std::optional<Built>();
+  }
+  const auto& next = delta_->next;
+  out.report = std::move(built->report);
+  out.texts = texts(next.layout.document_path, pass_.changes->row_count(), next.set_hash);
+  return std::optional(std::move(out));
+}
+
+base::Result<std::string> PassJob::doubt(const Try& one, const Oid& tree) const {
+  TreeEditor tip(one.store, one.tree);
+  std::vector<std::string> gone;
+  for (const auto& path : delta_->removed) {
+    KL_ASSIGN(const auto there, tip.file(path));
+    if (there) gone.push_back(path);
+  }
+  if (!gone.empty()) {
+    // Only what the tip's own manifest lists is this inventory's there (K-32).
+    KL_ASSIGN(const auto oid, tip.file(delta_->next.layout.manifest_path));
+    std::optional<std::vector<std::string>> listed;
+    if (oid) {
+      KL_ASSIGN(const auto text, one.store.blob(*oid));
+      listed = read_manifest(text, pass_.head);
+    }
+    const std::set<std::string> owned =
+        listed ? std::set<std::string>(listed->begin(), listed->end()) : std::set<std::string>();
+    for (const auto& path : gone) {
+      if (!owned.contains(path)) return std::string("a file on the tip may be somebody else's");
+    }
+  }
+  // Where only manifest and index differ it may be their time alone, which is no proposal.
+  const auto& fixed = delta_->next.fixed;
+  bool more = false;
+  const auto compared =
+      for_each_difference(one.store, one.tree, tree, [&](std::string&& path) -> base::Result<> {
+        more = std::ranges::find(fixed, path_hash(path)) == fixed.end();
+        if (more) return base::cancelled("seen enough");
+        return {};
+      });
+  if (!more && !compared.has_value()) return compared.error();
+  return std::string(more ? "" : "there may be nothing to propose any more");
 }
 
 base::Result<Built> PassJob::build_all(const Try& one) {
@@ -76,8 +141,10 @@ base::Result<Built> PassJob::build_all(const Try& one) {
     exports_ = {pass_.head};
   }
   KL_TRY(keep_rows(one));
+  std::optional<Oid> proposed;
+  if (one.proposal) proposed = one.proposal->tree;
   KL_ASSIGN(all_, build_change_set(one.context, one.store, one.tree, exports_, options_.layout,
-                                   one.pack, false));
+                                   one.pack, false, proposed));
   Built out;
   out.tree = all_->tree;
   out.report = all_->report;

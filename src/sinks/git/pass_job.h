@@ -41,6 +41,13 @@ class PassJob final : public Job {
 
  private:
   enum class Way { kRefresh, kDelta, kAll };
+  /// The tree that holds the inventory as the ledger says: the proposal's or the tip's; none: it is
+  /// not known any more what the files are.
+  [[nodiscard]] std::optional<Oid> known_base(const Try& one) const;
+  /// None: the changes alone do not tell.
+  base::Result<std::optional<Built>> build_changes(const Try& one, const Oid& base);
+  /// Why a delta on a proposal is not what all rows would give on the tip; empty: it is.
+  [[nodiscard]] base::Result<std::string> doubt(const Try& one, const Oid& tree) const;
   base::Result<Built> build_all(const Try& one);
   base::Result<> keep_rows(const Try& one);
   [[nodiscard]] CommitContext texts(const std::string& document_path, std::size_t rows,

@@ -92,33 +92,42 @@ base::Result<base::CommandResult> Transport::read(
 
 base::Result<bool> Transport::fetch(const base::Context& context,
                                     const std::filesystem::path& git_dir, const std::string& branch,
-                                    int depth) const {
+                                    int depth, const std::string& into) const {
   KL_ASSIGN(const auto result,
             read(context, "fetch from",
                  {"--git-dir=" + git_dir.string(), "fetch", "--quiet", "--no-tags",
                   "--no-recurse-submodules", "--no-write-fetch-head", "--update-shallow",
                   fmt::format("--depth={}", depth), "--", options_.remote.url,
-                  fmt::format("+refs/heads/{}:refs/kollect/tip", branch)},
+                  fmt::format("+refs/heads/{}:{}", branch, into)},
                  [](const base::CommandResult& done) {
                    return done.exit_code == 0 || is_missing_branch(done.err);
                  }));
   return result.exit_code == 0;
 }
 
-base::Result<std::optional<std::string>> Transport::tip(const base::Context& context,
-                                                        const std::string& branch) const {
-  const auto ref = "refs/heads/" + branch;
-  KL_ASSIGN(const auto result,
-            read(context, "list", {"ls-remote", "--quiet", "--", options_.remote.url, ref},
-                 [](const base::CommandResult& done) { return done.exit_code == 0; }));
-  // The pattern also finds refs that end in the same words.
+base::Result<std::vector<std::optional<std::string>>> Transport::tips(
+    const base::Context& context, const std::vector<std::string>& branches) const {
+  std::vector<std::string> args = {"ls-remote", "--quiet", "--", options_.remote.url};
+  for (const auto& branch : branches) args.push_back("refs/heads/" + branch);
+  KL_ASSIGN(const auto result, read(context, "list", args, [](const base::CommandResult& done) {
+              return done.exit_code == 0;
+            }));
+  std::vector<std::optional<std::string>> out(branches.size());
+  // The patterns also find refs that end in the same words.
   for (const auto line : base::split(result.out, '\n')) {
     const auto tab = line.find('\t');
-    if (tab != std::string_view::npos && line.substr(tab + 1) == ref) {
-      return std::optional(std::string(line.substr(0, tab)));
+    if (tab == std::string_view::npos) continue;
+    for (std::size_t i = 0; i < branches.size(); ++i) {
+      if (line.substr(tab + 1) == "refs/heads/" + branches[i]) out[i] = line.substr(0, tab);
     }
   }
-  return std::optional<std::string>();
+  return out;
+}
+
+base::Result<std::optional<std::string>> Transport::tip(const base::Context& context,
+                                                        const std::string& branch) const {
+  KL_ASSIGN(auto found, tips(context, {branch}));
+  return std::move(found.front());
 }
 
 base::Result<PushResult> Transport::push(const base::Context& context,
@@ -136,7 +145,14 @@ base::Result<PushResult> Transport::push(const base::Context& context,
   const auto text = result.err + "\n" + status;
   PushResult out;
   out.error = failure("push to", text);
-  if (status.starts_with('!') && is_race(text)) {
+  if (lease && status.find("[remote rejected]") != std::string::npos &&
+      status.find("non-fast-forward") != std::string::npos) {
+    out.what = PushResult::What::kDeclined;
+    out.error =
+        base::terminal(fmt::format("git push to {}: the server takes no forced pushes to {}: {}",
+                                   options_.remote.shown(), branch, redactor_.redact(status)),
+                       "refused");
+  } else if (status.starts_with('!') && is_race(text)) {
     out.what = PushResult::What::kRace;
     out.lock = redactor_.redact(lock_held(text));
   } else if (status.starts_with('!')) {

@@ -36,12 +36,15 @@ class Transport {
  public:
   explicit Transport(TransportOptions options);
 
-  /// Fetches the branch's tip into refs/kollect/tip of the bare repository; false when the branch
-  /// does not exist.
+  /// Fetches the branch's tip into a ref of the bare repository; false when the branch does not
+  /// exist.
   base::Result<bool> fetch(const base::Context& context, const std::filesystem::path& git_dir,
-                           const std::string& branch, int depth) const;
-  /// Name of the branch's tip at the remote, none when the branch does not exist. Nothing is
-  /// fetched.
+                           const std::string& branch, int depth, const std::string& into) const;
+  /// Names of the branches' tips at the remote, none where a branch does not exist. One question;
+  /// nothing is fetched.
+  base::Result<std::vector<std::optional<std::string>>> tips(
+      const base::Context& context, const std::vector<std::string>& branches) const;
+  /// The same for one branch.
   base::Result<std::optional<std::string>> tip(const base::Context& context,
                                                const std::string& branch) const;
   /// Pushes a commit. `lease`: forced if the branch is still at this commit ("" = does not exist);
