@@ -104,8 +104,9 @@ base::Result<Endpoint> parse_endpoint(std::string_view text, bool google) {
     out.service = kGoogle;
     out.path_style = true;
   } else {
-    // A dot in the name would be a label more than the certificate's wildcard has.
-    out.path_style = out.bucket.find('.') != std::string::npos;
+    // A dot in the name would be a label more than the certificate's wildcard has, and what is no
+    // label must not get into a host.
+    out.path_style = !base::is_dns1123_label(out.bucket);
   }
   return out;
 }

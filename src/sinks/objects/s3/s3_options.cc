@@ -54,6 +54,9 @@ base::Result<> read_s3(const std::map<std::string, std::string>& options, S3Sink
   }
   auto& endpoint = out.client.endpoint;
   KL_ASSIGN(endpoint.path_style, switch_option(options, "pathStyle", endpoint.path_style));
+  if (!endpoint.path_style && !base::is_dns1123_subdomain(endpoint.bucket)) {
+    return bad_option("pathStyle", "must be \"true\": the bucket's name is no part of a host name");
+  }
   KL_ASSIGN(const auto part,
             number_option(options, "partSizeMiB", kLeastPart, kLargestPart,
                           static_cast<std::uint32_t>(out.bucket.part_bytes >> 20U)));

@@ -94,6 +94,7 @@ TEST(S3Endpoint, HostsAndPaths) {
   };
   EXPECT_EQ(host("s3://bucket/p"), "bucket.s3.eu-central-1.amazonaws.com");
   EXPECT_EQ(host("s3://with.dots"), "s3.eu-central-1.amazonaws.com/with.dots");
+  EXPECT_EQ(host("s3://evil@x:1"), "s3.eu-central-1.amazonaws.com/evil@x:1");
   EXPECT_EQ(host("https://Store.example:443/b"), "store.example/b");
   EXPECT_EQ(host("http://store.example:443/b"), "store.example:443/b");
   EXPECT_EQ(host("gs://b/p", true), "storage.googleapis.com/b");  // K-38
@@ -224,6 +225,12 @@ TEST(S3Sink, SettingsThatCannotWork) {
   EXPECT_THAT(refused(R"(,"options":{"sse":"none"})"), HasSubstr("sse"));
   EXPECT_THAT(refused(R"(,"options":{"sseKmsKeyId":"k"})"), HasSubstr("aws:kms"));
   EXPECT_THAT(refused(R"(,"options":{"pathStyle":"maybe"})"), HasSubstr("pathStyle"));
+  const auto odd =
+      s3_options(testing::sink_of(testing::parse_json(
+                     R"({"type":"s3","endpoint":"odd_bucket","options":{"pathStyle":"false"}})")),
+                 kSecret, {});
+  ASSERT_FALSE(odd.has_value());
+  EXPECT_THAT(odd.error().message, HasSubstr("host name"));
   EXPECT_THAT(refused(R"(,"options":{"partSizeMiB":"4"})"), HasSubstr("from 5 to 1024"));
   EXPECT_THAT(refused(R"(,"options":{"storageClass":"a b"})"), HasSubstr("storageClass"));
   EXPECT_THAT(refused("", {{"accessKeyID", base::Secret("AKID")}}),
