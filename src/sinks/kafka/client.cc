@@ -71,6 +71,8 @@ void set_producer(Settings& settings, const KafkaOptions& options, const Limits&
   settings.set("socket.keepalive.enable", "true");
   settings.set("message.timeout.ms",
                std::chrono::duration_cast<milliseconds>(options.message_timeout).count());
+  settings.set("topic.metadata.refresh.interval.ms",
+               std::chrono::duration_cast<milliseconds>(options.metadata_refresh).count());
   settings.set("message.max.bytes", static_cast<std::int64_t>(limits.message));
   settings.set("batch.size", static_cast<std::int64_t>(limits.batch));
   settings.set("queue.buffering.max.messages", kWindowMessages);

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -140,6 +142,42 @@ class TopicReader {
 inline TopicReader& reader() {
   static TopicReader one;
   return one;
+}
+
+/// The outcome of an administrative request, for which `ask` gets a queue.
+inline void administer(const std::string& topic,
+                       const std::function<void(rd_kafka_t*, rd_kafka_queue_t*)>& ask) {
+  const auto client = Client::create(plain_options(topic), {});
+  rd_kafka_t* handle = (*client)->handle();
+  const std::unique_ptr<rd_kafka_queue_t, Freed<rd_kafka_queue_destroy>> queue(
+      rd_kafka_queue_new(handle));
+  ask(handle, queue.get());
+  const std::unique_ptr<rd_kafka_event_t, Freed<rd_kafka_event_destroy>> event(
+      rd_kafka_queue_poll(queue.get(), 30'000));
+  ASSERT_NE(event, nullptr);
+  ASSERT_EQ(rd_kafka_event_error(event.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+}
+/// As somebody else makes one, with settings of theirs.
+inline void make_topic(const std::string& topic, const std::map<std::string, std::string>& config) {
+  administer(topic, [&](rd_kafka_t* handle, rd_kafka_queue_t* queue) {
+    std::array<char, 512> text{};
+    const std::unique_ptr<rd_kafka_NewTopic_t, Freed<rd_kafka_NewTopic_destroy>> wanted(
+        rd_kafka_NewTopic_new(topic.c_str(), 1, 1, text.data(), text.size()));
+    for (const auto& [name, value] : config) {
+      rd_kafka_NewTopic_set_config(wanted.get(), name.c_str(), value.c_str());
+    }
+    auto* list = wanted.get();
+    rd_kafka_CreateTopics(handle, &list, 1, nullptr, queue);
+  });
+}
+inline void add_partitions(const std::string& topic, std::size_t count) {
+  administer(topic, [&](rd_kafka_t* handle, rd_kafka_queue_t* queue) {
+    std::array<char, 512> text{};
+    const std::unique_ptr<rd_kafka_NewPartitions_t, Freed<rd_kafka_NewPartitions_destroy>> wanted(
+        rd_kafka_NewPartitions_new(topic.c_str(), count, text.data(), text.size()));
+    auto* list = wanted.get();
+    rd_kafka_CreatePartitions(handle, &list, 1, nullptr, queue);
+  });
 }
 
 /// Names that no other test has.

@@ -56,6 +56,8 @@ struct KafkaOptions {
   base::Duration connect_timeout = std::chrono::seconds(15);
   /// A message that no broker has confirmed by then has failed.
   base::Duration message_timeout = std::chrono::seconds(30);
+  base::Duration metadata_refresh =
+      std::chrono::minutes(1);                      ///< so late are new partitions noticed
   std::size_t window_bytes = 32U << 20U;            ///< under way at a time
   std::shared_ptr<const base::AddressGuard> guard;  ///< none: nothing is refused
   base::Resolver resolver;                          ///< none: the system's

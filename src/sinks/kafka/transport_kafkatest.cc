@@ -59,19 +59,14 @@ class KafkaTransport : public ::testing::Test {
   }
   /// Gives the user guest a right on a topic.
   void allow(const std::string& topic, rd_kafka_AclOperation_t operation) const {
-    const auto client = Client::create(plain_options(topic), {});
-    const std::unique_ptr<rd_kafka_AclBinding_t, Freed<rd_kafka_AclBinding_destroy>> acl(
-        rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
-                                RD_KAFKA_RESOURCE_PATTERN_LITERAL, "User:guest", "*", operation,
-                                RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, nullptr, 0));
-    const std::unique_ptr<rd_kafka_queue_t, Freed<rd_kafka_queue_destroy>> queue(
-        rd_kafka_queue_new((*client)->handle()));
-    auto* list = acl.get();
-    rd_kafka_CreateAcls((*client)->handle(), &list, 1, nullptr, queue.get());
-    const std::unique_ptr<rd_kafka_event_t, Freed<rd_kafka_event_destroy>> event(
-        rd_kafka_queue_poll(queue.get(), 10'000));
-    ASSERT_NE(event, nullptr);
-    ASSERT_EQ(rd_kafka_event_error(event.get()), RD_KAFKA_RESP_ERR_NO_ERROR);
+    administer(topic, [&](rd_kafka_t* handle, rd_kafka_queue_t* queue) {
+      const std::unique_ptr<rd_kafka_AclBinding_t, Freed<rd_kafka_AclBinding_destroy>> acl(
+          rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, topic.c_str(),
+                                  RD_KAFKA_RESOURCE_PATTERN_LITERAL, "User:guest", "*", operation,
+                                  RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW, nullptr, 0));
+      auto* list = acl.get();
+      rd_kafka_CreateAcls(handle, &list, 1, nullptr, queue);
+    });
   }
   static KafkaOptions as_guest(const std::string& topic) {
     auto options = trusted_options(topic);
