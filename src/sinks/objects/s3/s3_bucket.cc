@@ -14,6 +14,18 @@ namespace {
 constexpr std::size_t kLargestObject = std::size_t{1} << 30U;
 constexpr std::size_t kMostParts = 10'000;
 constexpr std::string_view kMetaPrefix = "x-amz-meta-";
+constexpr std::string_view kGoogleMetaPrefix = "x-goog-meta-";
+
+/// User metadata. Google's service may answer with a prefix of its own.
+std::map<std::string, std::string> metadata_of(const http::Response& answer) {
+  std::map<std::string, std::string> out;
+  for (const auto& [name, value] : answer.headers) {
+    for (const auto prefix : {kMetaPrefix, kGoogleMetaPrefix}) {
+      if (name.starts_with(prefix)) out[name.substr(prefix.size())] = value;
+    }
+  }
+  return out;
+}
 
 std::uint64_t number_of(std::string_view text) {
   std::uint64_t out = 0;
@@ -145,8 +157,9 @@ class MultipartUpload final : public Upload {
     request.key = key_;
     request.accepted = {404};
     KL_ASSIGN(const auto answer, client_->send(context, request));
-    const auto found = answer.header(std::string(kMetaPrefix) + kChecksumKey);
-    if (answer.status == 200 && found && *found == checksum_) return {};
+    auto metadata = metadata_of(answer);
+    const bool same = !checksum_.empty() && metadata[kChecksumKey] == checksum_;
+    if (answer.status == 200 && same) return {};
     return base::retryable(fmt::format("the upload of {} is gone; it begins anew", key_), "server");
   }
 
@@ -212,9 +225,7 @@ class S3Bucket final : public Bucket {
     ObjectInfo out;
     out.key = key;
     out.bytes = number_of(answer.header("content-length").value_or(""));
-    for (const auto& [name, value] : answer.headers) {
-      if (name.starts_with(kMetaPrefix)) out.metadata[name.substr(kMetaPrefix.size())] = value;
-    }
+    out.metadata = metadata_of(answer);
     return std::optional(std::move(out));
   }
 

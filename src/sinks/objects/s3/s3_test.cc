@@ -397,6 +397,31 @@ std::unique_ptr<Bucket> bucket_at(const HttpServer& server) {
                      options);
 }
 
+TEST(S3Bucket, MetadataUnderEitherPrefix) {
+  HttpServer server([](const Received&) {
+    return reply(200, {},
+                 {{"x-amz-meta-kollect-checksum", "a"}, {"X-Goog-Meta-Kollect-Cluster", "b"}});
+  });
+  const auto info = bucket_at(server)->head(kContext, "k");
+  ASSERT_TRUE(info.has_value() && info->has_value());
+  EXPECT_EQ((*info)->metadata, (std::map<std::string, std::string>{{"kollect-checksum", "a"},
+                                                                   {"kollect-cluster", "b"}}));
+}
+
+TEST(S3Bucket, GoogleSinksWithHmacKeys) {
+  HttpServer server(empty_store);
+  const auto spec = testing::parse_json(
+      R"({"type":"gcs","endpoint":"http://store.example:9000/vault",
+          "options":{"storageClass":"NEARLINE","retainGenerations":"3"}})");
+  const auto rows = pods({{"a", "b"}});
+  const auto report =
+      sink_at(server, spec.as_object())->export_all(kContext, {testing::plain_export(rows)}, false);
+  ASSERT_TRUE(report.has_value()) << report.error().message;
+  const auto put = server.received().back();
+  EXPECT_EQ(put.header("x-amz-storage-class"), "NEARLINE");
+  EXPECT_THAT(put.header("authorization"), HasSubstr("/auto/s3/aws4_request"));
+}
+
 TEST(S3Bucket, ListsInPages) {
   HttpServer server([](const Received& r) {
     const auto token = r.query("continuation-token");
