@@ -332,11 +332,17 @@ const Shape<KafkaSettings>& shape<KafkaSettings>() {
 template <>
 const Shape<NatsSettings>& shape<NatsSettings>() {
   static const Shape<NatsSettings> kShape([](Shape<NatsSettings>& s) {
-    s.field("secretRef", &NatsSettings::secret_ref,
-            "Secret to use in place of spec.secretRef, with token, or username and password.");
+    s.field(
+        "secretRef", &NatsSettings::secret_ref,
+        "Secret to use in place of spec.secretRef, with token; username and password; creds; or "
+        "nkey. tls.crt and tls.key for a client certificate.");
     s.field("stream", &NatsSettings::stream, "Stream; kollect_events when left out.");
-    s.field("subject", &NatsSettings::subject, "JetStream subject to write to.").required();
-    s.field("url", &NatsSettings::url, "URL of the server; spec.endpoint when left out.");
+    s.field("subject", &NatsSettings::subject,
+            "JetStream subject to write to, with {cluster}, {namespace} and {name}; change events "
+            "add their type.")
+        .required();
+    s.field("url", &NatsSettings::url,
+            "URL of the server, several with commas; spec.endpoint when left out.");
   });
   return kShape;
 }

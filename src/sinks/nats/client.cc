@@ -12,6 +12,7 @@
 #include "base/json/write.h"
 #include "base/strings.h"
 #include "sinks/nats/nkey.h"
+#include "sinks/nats/protocol.h"
 
 namespace kollect::sinks::nats {
 
@@ -253,21 +254,9 @@ base::Result<> Client::ping(const base::Context& context) {
 void Client::parse(const std::function<void(Reply)>& take) {
   std::string& input = wire_.input();
   while (!error_ || error_->reason == "permission") {
-    const std::string_view rest = std::string_view(input).substr(at_);
-    const auto end = rest.find(kLineEnd);
-    if (end == std::string_view::npos) {
-      if (rest.size() > (1U << 20U)) error_ = garbled();
-      break;
-    }
-    const std::string_view line = rest.substr(0, end);
-    const std::size_t after = at_ + end + kLineEnd.size();
-    const bool headers = line.starts_with("HMSG ");
-    if (headers || line.starts_with("MSG ")) {
-      if (!parse_message(line, after, headers, take)) break;
-      continue;
-    }
-    parse_line(line);
-    at_ = after;
+    const auto said = read_said(input, at_);
+    if (!said) break;
+    hear(*said, take);
   }
   if (at_ == input.size()) {
     input.clear();
@@ -278,54 +267,39 @@ void Client::parse(const std::function<void(Reply)>& take) {
   }
 }
 
-/// False while it is not complete.
-bool Client::parse_message(std::string_view line, std::size_t after, bool headers,
-                           const std::function<void(Reply)>& take) {
-  // "MSG subject sid [reply] size", "HMSG subject sid [reply] headersize size"
-  const auto words = base::split(line, ' ');
-  const std::size_t least = headers ? 5 : 4;
-  if (words.size() < least) {
-    error_ = garbled();
-    return false;
-  }
-  const std::uint64_t size = number(words.back());
-  const std::uint64_t head = headers ? number(words[words.size() - 2]) : 0;
-  if (size > (64U << 20U) || head > size) {
-    error_ = garbled();
-    return false;
-  }
-  const std::string& input = wire_.input();
-  if (input.size() < after + size + kLineEnd.size()) return false;
-  const std::string_view content = std::string_view(input).substr(after, size);
-  Reply reply;
-  if (words[1].starts_with(inbox_)) reply.token = number(words[1].substr(inbox_.size()));
-  if (headers && content.starts_with(kStatusLine) && content.size() > kStatusLine.size()) {
-    reply.status = static_cast<int>(number(base::trim(content.substr(kStatusLine.size(), 4))));
-  }
-  reply.payload = content.substr(head);
-  at_ = after + size + kLineEnd.size();
-  if (take) take(std::move(reply));
-  return true;
-}
-
-void Client::parse_line(std::string_view line) {
-  if (line == "PING") {
-    wire_.output() += "PONG\r\n";
-  } else if (line == "PONG") {
-    ++pongs_;
-  } else if (line.starts_with("INFO ")) {
-    info_ = std::string(line.substr(5));
-    // Later ones tell of other limits.
-    if (const auto info = json_of(*info_)) {
-      const Value* most = info->find("max_payload");
+void Client::hear(const Said& said, const std::function<void(Reply)>& take) {
+  switch (said.what) {
+    case Said::What::kMessage: {
+      if (!take || !said.subject.starts_with(inbox_)) return;
+      take({.token = number(said.subject.substr(inbox_.size())),
+            .status = said.status,
+            .payload = std::string(said.payload)});
+      return;
+    }
+    case Said::What::kInfo: {
+      info_ = std::string(said.text);
+      // Later ones tell of other limits.
+      const auto info = json_of(*info_);
+      const Value* most = info ? info->find("max_payload") : nullptr;
       if (most != nullptr && most->is_int() && most->as_int() > 0) {
         max_payload_ = static_cast<std::size_t>(most->as_int());
       }
+      return;
     }
-  } else if (line.starts_with("-ERR")) {
-    if (!error_) error_ = server_error(line.substr(4));
-  } else if (line != "+OK" && !line.empty()) {
-    if (!error_) error_ = garbled();
+    case Said::What::kPing:
+      wire_.output() += "PONG\r\n";
+      return;
+    case Said::What::kPong:
+      ++pongs_;
+      return;
+    case Said::What::kError:
+      if (!error_) error_ = server_error(said.text);
+      return;
+    case Said::What::kNothing:
+      return;
+    case Said::What::kGarbled:
+      error_ = garbled();
+      return;
   }
 }
 

@@ -17,6 +17,8 @@
 
 namespace kollect::sinks::nats {
 
+struct Said;
+
 using events::TlsOptions;
 using events::Wire;
 
@@ -79,9 +81,7 @@ class Client {
                                          bool tls) const;
   /// Takes what is complete of the input. Keeps the first error of the server.
   void parse(const std::function<void(Reply)>& take);
-  bool parse_message(std::string_view line, std::size_t after, bool headers,
-                     const std::function<void(Reply)>& take);
-  void parse_line(std::string_view line);
+  void hear(const Said& said, const std::function<void(Reply)>& take);
   base::Result<> step(const base::Context& context, base::Duration wait,
                       const std::function<void(Reply)>& take);
 
