@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite bqemulator
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite bqemulator fake-gcs-server
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # kafka: jars, by Maven; nothing is compiled.
@@ -20,6 +20,7 @@ VERSITYGW_VERSION=v1.8.0
 AZURITE_VERSION=3.37.0
 NATS_VERSION=v2.15.2
 BQEMULATOR_VERSION=1.4.0
+FAKE_GCS_VERSION=v1.56.1
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
@@ -196,6 +197,15 @@ PY
   mv "$BIN/.bqemulator.new" "$BIN/bqemulator"
 }
 
+build_fake_gcs_server() {
+  mkdir -p "$SOURCES/fake-gcs-server"
+  cd "$SOURCES/fake-gcs-server"
+  [ -f go.mod ] || go mod init testbed.local/fake-gcs-server
+  tools_file github.com/fsouza/fake-gcs-server >tools.go
+  go get "github.com/fsouza/fake-gcs-server@$FAKE_GCS_VERSION"
+  compile fake-gcs-server github.com/fsouza/fake-gcs-server ""
+}
+
 is_there() {
   [ "$1" != kafka ] || { [ -d "$TESTBED/kafka" ]; return; }
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
@@ -207,7 +217,7 @@ missing=()
 for name in "$@"; do
   case $name in
     kafka) need mvn "run scripts/install-deps.sh test" ;;
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite | bqemulator) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite | bqemulator | fake-gcs-server) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -224,6 +234,7 @@ for name in "${missing[@]}"; do
   case $name in
     etcd) quietly "build etcd $ETCD_VERSION" build_etcd ;;
     bqemulator) quietly "install bqemulator $BQEMULATOR_VERSION" build_bqemulator ;;
+    fake-gcs-server) quietly "build fake-gcs-server $FAKE_GCS_VERSION" build_fake_gcs_server ;;
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
     azurite) quietly "install azurite $AZURITE_VERSION" build_azurite ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;

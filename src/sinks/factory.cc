@@ -14,6 +14,7 @@
 #include "sinks/kafka/transport.h"
 #include "sinks/nats/nats_transport.h"
 #include "sinks/objects/azure/azure_bucket.h"
+#include "sinks/objects/gcs/gcs_bucket.h"
 #include "sinks/objects/s3/s3_bucket.h"
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/sqlite/sqlite_sink.h"
@@ -171,6 +172,23 @@ base::Result<std::unique_ptr<Sink>> make_azure(const api::SnapshotSink& sink,
   return objects::azure::make_azure_sink(std::move(made));
 }
 
+google::Network google_network(const SinkOptions& options) {
+  google::Network out;
+  out.guard = options.address_guard();
+  out.resolver = options.resolver;
+  return out;
+}
+
+base::Result<std::unique_ptr<Sink>> make_gcs(const api::SnapshotSink& sink, const SecretData& auth,
+                                             const std::optional<std::string>& ca_pem,
+                                             const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, objects::gcs::gcs_options(sink, auth, trust, google::process_environment(),
+                                                 google_network(options)));
+  settle_objects(made.objects, options);
+  return objects::gcs::make_gcs_sink(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_postgres(const api::DatabaseSink& sink,
                                                   const SecretData& auth,
                                                   const std::optional<std::string>& ca_pem,
@@ -193,15 +211,6 @@ base::Result<std::unique_ptr<events::Transport>> make_nats(const api::EventSink&
   made.guard = options.address_guard();
   if (options.resolver) made.resolver = options.resolver;
   return nats::make_transport(std::move(made));
-}
-
-google::Network google_network(const SinkOptions& options) {
-  google::Network out;
-  if (options.guard_addresses) {
-    out.guard = std::make_shared<const base::AddressGuard>(options.allow_private);
-  }
-  out.resolver = options.resolver;
-  return out;
 }
 
 base::Result<std::unique_ptr<Sink>> make_bigquery(const api::DatabaseSink& sink,
@@ -262,11 +271,12 @@ base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& 
   if (type == "git") return make_git(sink, auth, ca_pem, options);
   if (type == "gitlab") return make_gitlab(sink, auth, ca_pem, options);
   if (type == "local") return make_local(sink, options);
-  if (type == "s3" || (type == "gcs" && objects::s3::has_hmac_keys(auth))) {
+  const bool by_signature = objects::s3::has_hmac_keys(auth) && !auth.contains("credentials.json");
+  if (type == "s3" || (type == "gcs" && by_signature)) {
     return make_s3(sink, auth, ca_pem, options);
   }
   if (type == "azureblob") return make_azure(sink, auth, ca_pem, options);
-  if (type == "gcs") return not_built(sink.metadata.name, type);
+  if (type == "gcs") return make_gcs(sink, auth, ca_pem, options);
   return unknown(sink.metadata.name, type);
 }
 

@@ -257,9 +257,10 @@ base::Result<Jobs::Load> Jobs::start_load(const base::Context& context, const Ta
       .method = "POST",
       .path = fmt::format("/upload/bigquery/v2/projects/{}/jobs?uploadType=resumable", project_),
       .doing = doing,
-      .body = body_of(next_id(), json::compact(json::Value(std::move(configuration)))),
-      .headers = {{"X-Upload-Content-Type", "application/octet-stream"}}};
-  KL_ASSIGN(auto upload, google::ResumableUpload::start(context, api_, call, limits_.upload_chunk));
+      .body = body_of(next_id(), json::compact(json::Value(std::move(configuration))))};
+  KL_ASSIGN(auto upload,
+            google::ResumableUpload::start(context, api_, call, "application/octet-stream",
+                                           limits_.upload_chunk));
   return Load(*this, std::move(upload), doing);
 }
 

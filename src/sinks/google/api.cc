@@ -62,7 +62,7 @@ base::Result<http::Response> Api::send_once(const base::Context& context, const 
   request.method = call.method;
   request.url = call.path.starts_with("http") ? call.path : options_.base_url + call.path;
   request.headers = call.headers;
-  request.body = call.body;
+  request.borrowed_body = call.body;  // `call` outlives the requests
   if (!call.body.empty()) request.headers.emplace_back("Content-Type", call.content_type);
   for (int attempt = 1;; ++attempt) {
     if (options_.credentials) {

@@ -28,16 +28,20 @@ std::optional<std::uint64_t> held_by(const http::Response& answer) {
 }  // namespace
 
 base::Result<ResumableUpload> ResumableUpload::start(const base::Context& context, Api& api,
-                                                     const Call& open, std::size_t chunk) {
+                                                     Call open, const std::string& type,
+                                                     std::size_t chunk) {
+  open.method = "POST";
+  open.headers.emplace_back("X-Upload-Content-Type", type);
   KL_ASSIGN(const auto answer, api.send(context, open));
   KL_ASSIGN(auto session, api.checked_location(answer, open.doing));
-  return ResumableUpload(api, std::move(session), open.doing, chunk);
+  return ResumableUpload(api, std::move(session), open.doing, type, chunk);
 }
 
 ResumableUpload::ResumableUpload(ResumableUpload&& other) noexcept
     : api_(other.api_),
       session_(std::move(other.session_)),
       doing_(std::move(other.doing_)),
+      type_(std::move(other.type_)),
       chunk_(other.chunk_),
       buffer_(std::move(other.buffer_)),
       sent_(other.sent_) {
@@ -72,7 +76,7 @@ base::Result<http::Response> ResumableUpload::put(const base::Context& context,
                                                   std::string_view data, const std::string& range) {
   Call call{.method = "PUT", .path = session_, .doing = doing_};
   call.body = std::string(data);
-  call.content_type = "application/octet-stream";
+  call.content_type = type_;
   call.headers.emplace_back("Content-Range", range);
   return api_->send_once(context, call);
 }
