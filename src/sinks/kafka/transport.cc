@@ -20,6 +20,7 @@ constexpr std::size_t kUsualLimit = 1'048'576;
 /// Of a message or batch beside its body: key, headers, frame.
 constexpr std::size_t kFrame = 4096;
 constexpr std::size_t kLargestBatch = 1'000'000;
+constexpr std::size_t kSmallestGuess = 16'384;
 
 std::size_t without_frame(std::size_t limit) {
   return limit > 2 * kFrame ? limit - kFrame : limit / 2;
@@ -80,8 +81,14 @@ class KafkaTransport final : public events::Transport {
   base::Result<> flush(const base::Context& context) override {
     if (client_ == nullptr) return not_open();
     auto flushed = client_->flush(context);
-    if (!flushed) drop();
-    return flushed;
+    if (flushed) return flushed;
+    base::Error error = flushed.error();
+    if (error.reason == "too-large" && learn()) {
+      error.kind = base::ErrorKind::kRetryable;
+      error.message += "; smaller ones are tried next";
+    }
+    drop();
+    return error;
   }
 
   [[nodiscard]] std::size_t max_body() const override {
@@ -125,6 +132,16 @@ class KafkaTransport final : public events::Transport {
     return {};
   }
 
+  /// The brokers refused a size that was thought to be right: less, the next time. False when there
+  /// is no less.
+  bool learn() {
+    if (current_ == nullptr || current_->limit <= kSmallestGuess) return false;
+    const bool raised = current_->batch < current_->limit;
+    learned_[rd_kafka_topic_name(current_->handle.get())] =
+        raised ? current_->batch : std::max(current_->limit / 2, kSmallestGuess);
+    return true;
+  }
+
   void drop() {
     current_ = nullptr;
     topics_.clear();
@@ -144,6 +161,12 @@ class KafkaTransport final : public events::Transport {
     KL_TRY(look_at(context, name, topic));
     KL_ASSIGN(const auto settings, read_settings(context, *client_, name));
     take_limits(settings, topic);
+    if (const auto known = learned_.find(name); known != learned_.end()) {
+      topic.limit = std::min(topic.limit, known->second);
+      topic.batch = std::min(topic.batch, known->second);
+    }
+    limits_.message = std::max(limits_.message, topic.limit);
+    limits_.batch = std::min({limits_.batch, kLargestBatch, without_frame(topic.batch)});
     if (limits_ != client_->limits()) {
       // Sizes are fixed for the life of a producer; nothing is under way between open() and send().
       topic.handle.reset();
@@ -155,7 +178,7 @@ class KafkaTransport final : public events::Transport {
     return {};
   }
 
-  void take_limits(const std::optional<TopicSettings>& settings, Topic& topic) {
+  void take_limits(const std::optional<TopicSettings>& settings, Topic& topic) const {
     const auto own = settings ? settings->max_message_bytes : std::nullopt;
     topic.compacted = settings && settings->compacted;
     topic.batch = own.value_or(options_.message_max_bytes.value_or(kUsualLimit));
@@ -166,8 +189,6 @@ class KafkaTransport final : public events::Transport {
                         ? std::min(topic.batch, *options_.message_max_bytes)
                         : *options_.message_max_bytes;
     }
-    limits_.message = std::max(limits_.message, topic.limit);
-    limits_.batch = std::min({limits_.batch, kLargestBatch, without_frame(topic.batch)});
   }
 
   /// Until the topic is there with leaders whose addresses may be dialled.
@@ -221,6 +242,7 @@ class KafkaTransport final : public events::Transport {
   std::map<std::string, Topic> topics_;  // their handles go before the client
   Topic* current_ = nullptr;
   bool created_ = false;
+  std::map<std::string, std::size_t> learned_;  ///< limits that brokers have shown by refusing
 };
 
 }  // namespace
