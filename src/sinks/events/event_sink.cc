@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -88,9 +89,8 @@ class EventSink : public Sink {
     if (is_new) place->second.gap = lost_;
     return place->second;
   }
-  [[nodiscard]] bool any_gap() const {
-    return std::ranges::any_of(memories_, [](const auto& one) { return one.second.gap; });
-  }
+  /// Asked by other threads too, while a pass is under way.
+  [[nodiscard]] bool any_gap() const { return any_gap_; }
   Transport& transport() { return *transport_; }
 
   /// Connects; notes when what was sent earlier may be lost.
@@ -102,6 +102,7 @@ class EventSink : public Sink {
       memory.gap = true;
       memory.confirmed.clear();
     }
+    any_gap_ = true;
     return opened;
   }
 
@@ -115,11 +116,12 @@ class EventSink : public Sink {
     }
     return memory.begun_at;
   }
-  static void confirm(Memory& memory, std::string print) {
+  void confirm(Memory& memory, std::string print) {
     memory.confirmed = std::move(print);
     memory.begun.clear();
     memory.tried.clear();
     memory.gap = false;
+    any_gap_ = std::ranges::any_of(memories_, [](const auto& one) { return one.second.gap; });
   }
 
   base::Result<> send(const base::Context& context, Message message, ExportReport& report) {
@@ -131,6 +133,7 @@ class EventSink : public Sink {
   std::unique_ptr<Transport> transport_;
   std::map<std::string, Memory> memories_;
   bool lost_ = false;
+  std::atomic<bool> any_gap_ = false;
 };
 
 /// Whole documents.
