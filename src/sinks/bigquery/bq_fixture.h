@@ -69,6 +69,23 @@ class BigqueryServer {
     return lines;
   }
 
+  /// Names of the dataset's tables.
+  rows::contract::Lines tables(const std::string& dataset) {
+    http::Request request;
+    request.url = fmt::format("{}/bigquery/v2/projects/test/datasets/{}/tables", url(), dataset);
+    const auto answer = client_.fetch(base::Context::background(), request);
+    EXPECT_TRUE(answer.has_value());
+    rows::contract::Lines out;
+    if (!answer.has_value()) return out;
+    const auto document = base::json::Document::parse(answer->body);
+    if (const auto found = document->root().find("tables")) {
+      for (const auto table : found->items()) {
+        out.emplace_back(table.find("tableReference")->text("tableId"));
+      }
+    }
+    return out;
+  }
+
   [[nodiscard]] BigqueryOptions options(const std::string& dataset) const {
     BigqueryOptions out;
     out.api.name = "bigquery";
