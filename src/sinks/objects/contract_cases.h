@@ -221,6 +221,46 @@ TEST_P(ObjectSinkContract, RowsOfASplitSetStayToo) {
   EXPECT_EQ(keys("inventory/harbor/ledger.part-"), parts);
 }
 
+TEST_P(ObjectSinkContract, WhatAKilledProcessLeftIsNotTakenForTheSet) {
+  const auto rows_of = [](int n) {
+    std::vector<TestRow> list;
+    for (int i = 0; i < 20; ++i) {
+      list.push_back({fmt::format("row-{:02}", i), fmt::format(R"({{"n":{}}})", n)});
+    }
+    return set_of(list);
+  };
+  auto split = head(0);
+  split.max_bytes = 1600;
+  const auto left_over = [&](const std::string& prefix) {
+    std::map<std::string, std::string> out;
+    for (const auto& key : keys(prefix)) out[key] = bytes(key);
+    return out;
+  };
+  const auto keep = [&](int second) {
+    auto exp = head(second);
+    exp.keep_namespaces = {"quay"};
+    write(set_of({}), exp);
+    return bytes(kKey);
+  };
+  // The document before the set: killed before it was removed. The manifest says what counts.
+  write(rows_of(1), head(0));
+  const auto document = left_over(kKey);
+  write(rows_of(2), split);
+  for (const auto& [key, text] : document) put(key, text);
+  EXPECT_EQ(keep(1), inventory::envelope_json(rows_of(2), meta_of(head(1))));
+  // The other way round the manifest was the first to go.
+  write(rows_of(1), split);
+  const auto parts = left_over("inventory/harbor/ledger.part-");
+  ASSERT_GT(parts.size(), 1U);
+  write(rows_of(2), head(2));
+  for (const auto& [key, text] : parts) put(key, text);
+  auto more = head(3);
+  more.keep_namespaces = {"quay"};
+  write(set_of({{"new", "{}", "lab"}}), more);
+  EXPECT_THAT(keys(), ElementsAre(kKey));
+  EXPECT_THAT(bytes(kKey), AllOf(HasSubstr("\"itemCount\":21"), Not(HasSubstr("\"n\":1}"))));
+}
+
 TEST_P(ObjectSinkContract, ADryRunWritesNothing) {
   using What = ExportReport::Change::What;
   const auto first = set_of({{"a"}, {"b"}});
