@@ -37,7 +37,7 @@ struct SinkOptions {
   [[nodiscard]] std::shared_ptr<const base::AddressGuard> address_guard() const;
 };
 
-/// A sink of the types git, gitlab (direct mode), s3, gcs (HMAC keys) and local. `auth` is the
+/// A sink of the types git, gitlab, s3, gcs, azureblob and local. `auth` is the
 /// sink's Secret, `ca_pem` the certificates of its tls block. Errors: configuration, for settings
 /// that cannot work and for types that are not built yet.
 base::Result<std::unique_ptr<Sink>> make_snapshot_sink(const api::SnapshotSink& sink,
