@@ -48,7 +48,7 @@ struct NatsOptions {
   std::shared_ptr<const base::AddressGuard> guard;  ///< none: nothing is refused
   base::Resolver resolver;                          ///< none: the system's
   base::Duration publish_timeout = std::chrono::seconds(30);
-  std::size_t window = 1024;             ///< messages under way
+  std::size_t window = 2048;             ///< messages under way
   std::size_t window_bytes = 4U << 20U;  ///< their bytes
 };
 
