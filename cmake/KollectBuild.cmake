@@ -122,6 +122,18 @@ function(kollect_test_program program label room)
   endif()
 endfunction()
 
+# kollect_server_group(ROOM NAME FILTER): tests of the room's server program that run apart from the others, beside them;
+# what no group takes stays in the program's own test. Each group starts the servers it needs.
+function(kollect_server_group room name filter)
+  set(program ${room}_servertest)
+  add_test(NAME ${room}_${name} COMMAND ${program} --gtest_filter=${filter} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+  set_tests_properties(${room}_${name} PROPERTIES LABELS server TIMEOUT 1200)
+  set_property(GLOBAL APPEND PROPERTY kollect_${room}_groups ${filter})
+  get_property(taken GLOBAL PROPERTY kollect_${room}_groups)
+  list(JOIN taken : taken)
+  set_tests_properties(${program} PROPERTIES ENVIRONMENT "GTEST_FILTER=-${taken}")
+endfunction()
+
 # kollect_pch(TARGET [_test]): one precompiled header (standard library and fmt) serves every target, another one with
 # GoogleTest all test programs.
 function(kollect_pch target)
