@@ -73,8 +73,11 @@ void relay(const base::Context& context, Wire& wire, int local) {
   while (true) {
     if (!take(local, wire.output())) return;
     const auto pumped = wire.pump(context, base::Duration::zero());
+    const std::size_t came = wire.input().size();
     const bool gone = !give(local, wire.input());
     if (!pumped || gone) return;
+    // TLS may hold more that no poll() tells of.
+    if (came >= kMuch && wire.input().empty()) continue;
     const bool writes = !wire.output().empty();
     const bool full = wire.output().size() >= kMuch;
     const bool gives = !wire.input().empty();
