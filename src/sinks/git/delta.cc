@@ -23,13 +23,21 @@ base::Result<> put_manifest(const ObjectStore& store, const DeltaPlan& plan, con
 
 base::Result<DeltaOutcome> build_delta(const base::Context& context, const ObjectStore& store,
                                        const Oid& base, const DeltaPlan& plan, const Pass& pass,
-                                       const LayoutSpec& spec, PackWriter& pack) {
+                                       const LayoutSpec& spec, PackWriter& pack,
+                                       std::optional<Oid> other) {
   TreeEditor tree(store, base);
-  FileWriter files(context, store, tree, pack, false);
-  for (const auto& path : plan.removed) KL_TRY(files.remove(path));
-  KL_TRY(plan.files(pass, spec, [&](File&& file) { return files.put(file); }));
-  if (plan.manifest) KL_TRY(put_manifest(store, plan, pass, tree, files));
+  FileWriter files(context, store, tree, pack, false, other);
   DeltaOutcome out;
+  for (const auto& path : plan.removed) {
+    KL_TRY(files.remove(path));
+    out.touched[path] = {};
+  }
+  KL_TRY(plan.files(pass, spec, [&](File&& file) -> base::Result<> {
+    KL_TRY(files.put(file));
+    KL_ASSIGN(out.touched[file.path], tree.file(file.path));
+    return {};
+  }));
+  if (plan.manifest) KL_TRY(put_manifest(store, plan, pass, tree, files));
   if (files.changed()) {
     KL_ASSIGN(const auto root, tree.write(pack));
     if (root != base) out.tree = root;

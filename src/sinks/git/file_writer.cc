@@ -39,8 +39,8 @@ base::Result<> FileWriter::put(const File& file) {
     KL_ASSIGN(const auto same, same_but_for_time(file, *old));
     if (same) return note(What::kUnchanged, file, same->size());
   }
-  if (proposed_ && file.timed) {
-    KL_ASSIGN(const auto there, proposed_->file(file.path));
+  if (other_ && file.timed) {
+    KL_ASSIGN(const auto there, other_->file(file.path));
     if (there) {
       KL_ASSIGN(const auto same, same_but_for_time(file, *there));
       if (same) {

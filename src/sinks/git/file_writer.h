@@ -15,12 +15,12 @@ namespace kollect::sinks::git {
 class FileWriter {
  public:
   /// `list`: the report names every file.
-  /// `proposed`: another tree that may have newer texts of timed files; where such a text differs
-  /// in its time only it is taken as it is.
+  /// `other`: another tree that may have texts of timed files; where such a text differs in its
+  /// time only it is taken as it is.
   FileWriter(const base::Context& context, const ObjectStore& store, TreeEditor& tree,
-             PackWriter& pack, bool list, std::optional<Oid> proposed = {})
+             PackWriter& pack, bool list, std::optional<Oid> other = {})
       : context_(context), store_(store), tree_(tree), pack_(pack), list_(list) {
-    if (proposed) proposed_.emplace(store, proposed);
+    if (other) other_.emplace(store, other);
   }
 
   base::Result<> put(const File& file);
@@ -39,7 +39,7 @@ class FileWriter {
   TreeEditor& tree_;
   PackWriter& pack_;
   bool list_;
-  std::optional<TreeEditor> proposed_;
+  std::optional<TreeEditor> other_;
   ExportReport report_;
 };
 

@@ -79,7 +79,8 @@ base::Result<Built> PassJob::build(const Try& one) {
 }
 
 base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const Oid& base) {
-  auto built = build_delta(one.context, one.store, base, *delta_, pass_, options_.layout, one.pack);
+  auto built = build_delta(one.context, one.store, base, *delta_, pass_, options_.layout, one.pack,
+                           base == one.tree ? std::nullopt : one.tree);
   if (!built.has_value()) {
     if (built.error().kind != base::ErrorKind::kTerminal) return built.error();
     why_all_ = built.error().message;
@@ -89,7 +90,7 @@ base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const 
   out.tree = built->tree;
   if (base != one.tree) {
     out.tree = built->tree.value_or(base);
-    KL_ASSIGN(why_all_, doubt(one, *out.tree));
+    KL_ASSIGN(why_all_, doubt(one, base, *built));
     if (!why_all_.empty()) return std::optional<Built>();
   }
   const auto& next = delta_->next;
@@ -98,7 +99,8 @@ base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const 
   return std::optional(std::move(out));
 }
 
-base::Result<std::string> PassJob::doubt(const Try& one, const Oid& tree) const {
+base::Result<std::string> PassJob::doubt(const Try& one, const Oid& base,
+                                         const DeltaOutcome& built) const {
   TreeEditor tip(one.store, one.tree);
   std::vector<std::string> gone;
   for (const auto& path : delta_->removed) {
@@ -120,16 +122,32 @@ base::Result<std::string> PassJob::doubt(const Try& one, const Oid& tree) const 
     }
   }
   // Where only manifest and index differ it may be their time alone, which is no proposal.
+  KL_ASSIGN(const bool more, has_more_than_texts(one, base, built));
+  return std::string(more ? "" : "there may be nothing to propose any more");
+}
+
+base::Result<bool> PassJob::has_more_than_texts(const Try& one, const Oid& base,
+                                                const DeltaOutcome& built) const {
   const auto& fixed = delta_->next.fixed;
+  const auto is_text = [&](const std::string& path) {
+    return std::ranges::find(fixed, path_hash(path)) != fixed.end();
+  };
+  TreeEditor tip(one.store, one.tree);
+  for (const auto& [path, oid] : built.touched) {
+    if (is_text(path)) continue;
+    KL_ASSIGN(const auto there, tip.file(path));
+    if (there != oid) return true;
+  }
+  // What else the proposal has; the new tree itself cannot be read yet.
   bool more = false;
   const auto compared =
-      for_each_difference(one.store, one.tree, tree, [&](std::string&& path) -> base::Result<> {
-        more = std::ranges::find(fixed, path_hash(path)) == fixed.end();
+      for_each_difference(one.store, one.tree, base, [&](std::string&& path) -> base::Result<> {
+        more = !is_text(path) && !built.touched.contains(path);
         if (more) return base::cancelled("seen enough");
         return {};
       });
   if (!more && !compared.has_value()) return compared.error();
-  return std::string(more ? "" : "there may be nothing to propose any more");
+  return more;
 }
 
 base::Result<Built> PassJob::build_all(const Try& one) {

@@ -47,7 +47,10 @@ class PassJob final : public Job {
   /// None: the changes alone do not tell.
   base::Result<std::optional<Built>> build_changes(const Try& one, const Oid& base);
   /// Why a delta on a proposal is not what all rows would give on the tip; empty: it is.
-  [[nodiscard]] base::Result<std::string> doubt(const Try& one, const Oid& tree) const;
+  [[nodiscard]] base::Result<std::string> doubt(const Try& one, const Oid& base,
+                                                const DeltaOutcome& built) const;
+  [[nodiscard]] base::Result<bool> has_more_than_texts(const Try& one, const Oid& base,
+                                                       const DeltaOutcome& built) const;
   base::Result<Built> build_all(const Try& one);
   base::Result<> keep_rows(const Try& one);
   [[nodiscard]] CommitContext texts(const std::string& document_path, std::size_t rows,

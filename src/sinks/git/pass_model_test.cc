@@ -112,7 +112,9 @@ std::vector<Setting> settings() {
 
 class Model {
  public:
-  Model(const Setting& setting, unsigned seed) : setting_(setting), chance_(seed) {
+  /// `proposes`: the passes go to a branch beside the tip, which is merged now and then.
+  Model(const Setting& setting, unsigned seed, bool proposes = false)
+      : setting_(setting), chance_(seed), proposes_(proposes) {
     auto made = base::TempDir::create();
     EXPECT_TRUE(made.has_value());
     temp_.emplace(std::move(*made));
@@ -133,6 +135,8 @@ class Model {
     const auto changes = chance_.of<std::size_t>({0, 1, 1, 1, 2, 5, 30});
     for (std::size_t i = 0; i < changes; ++i) change_row();
     if (chance_.one_in(12)) meddle();
+    if (proposes_ && chance_.one_in(8)) merge();
+    if (proposes_ && proposal_ && chance_.one_in(30)) proposal_->on_tip = false;
     if (chance_.one_in(25)) ledgers_.clear();  // a new sink
     if (chance_.one_in(40)) ++head_.generation;
     if (keeps_files()) keep_something();
@@ -169,14 +173,16 @@ class Model {
     if (PassJob::is_idle(pass, ledgers_)) {
       // It does not look at the branch: what others did there, the next refresh puts right.
       if (meddled_) return;
-      got.tree = tree_;
+      if (proposal_ && !proposal_->on_tip) return;
+      got.tree = proposal_ ? proposal_->tree : tree_;
       all = false;
     } else {
       PassJob job(pass, options_, ledgers_);
       got = with_pack([&](PackWriter& pack) -> base::Result<std::optional<Oid>> {
-        KL_ASSIGN(auto built, job.build({context_, *store_, tree_, job.asks_first(), pack}));
+        const bool asks = proposes_ || job.asks_first();
+        KL_ASSIGN(auto built, job.build({context_, *store_, tree_, asks, pack, proposal_}));
         if (built.ask) {
-          KL_ASSIGN(built, job.build({context_, *store_, tree_, true, pack}));
+          KL_ASSIGN(built, job.build({context_, *store_, tree_, true, pack, proposal_}));
         }
         return built.tree ? built.tree : tree_;
       });
@@ -191,8 +197,10 @@ class Model {
     const auto whole_export = [&](bool take) {
       return with_pack(
           [&](PackWriter& pack) -> base::Result<std::optional<Oid>> {
+            std::optional<Oid> proposed;
+            if (proposal_) proposed = proposal_->tree;
             KL_ASSIGN(const auto changes, build_change_set(context_, *store_, tree_, {exp},
-                                                           setting_.spec, pack, false));
+                                                           setting_.spec, pack, false, proposed));
             return changes.tree ? changes.tree : tree_;
           },
           take);
@@ -210,9 +218,24 @@ class Model {
                                                  << difference(*got.tree, *want.tree);
     if (!all && !whole && !differences.empty()) ++by_differences_;
     if (all) confirmed_rows_ = list(snapshot.to_row_set());
-    tree_ = got.tree;
+    take(*got.tree);
     meddled_ = false;
     reader_->passed(whole ? snapshot.version() : differences.to());
+  }
+
+  /// What a pass built is on the branch: the tip itself, or the proposal for it.
+  void take(const Oid& built) {
+    if (!proposes_) {
+      tree_ = built;
+    } else if (built != tree_) {
+      proposal_ = Proposal{built, true};
+    }
+  }
+  void merge() {
+    if (!proposal_ || !proposal_->on_tip) return;
+    tree_ = proposal_->tree;
+    proposal_->on_tip = false;
+    if (chance_.one_in(2)) proposal_.reset();  // the branch goes with it
   }
 
   /// What the last pass wrote with the differences in it.
@@ -391,10 +414,13 @@ class Model {
     ASSERT_EQ(done.error, "");
     tree_ = done.tree;
     meddled_ = true;
+    if (proposal_) proposal_->on_tip = false;
   }
 
   const Setting& setting_;
   Chance chance_;
+  const bool proposes_;
+  std::optional<Proposal> proposal_;
   std::optional<base::TempDir> temp_;
   std::optional<ObjectStore> store_;
   const base::Context context_ = base::Context::background();
@@ -438,6 +464,20 @@ TEST_P(PassModel, DifferencesGiveTheBytesOfAWholeExport) {
   EXPECT_GT(by_differences, GetParam().clashes ? 3U : 30U)
       << failed << " passes failed; whole passes for these reasons:\n"
       << told;
+}
+
+TEST_P(PassModel, ProposalsGiveTheBytesOfAWholeExportOnTheTip) {
+  const bool tree = GetParam().spec.mode && GetParam().spec.mode != LayoutMode::kDocument;
+  const int steps = tree ? 80 : 20;
+  Model model(GetParam(), 3, true);
+  for (int step = 0; step < steps && !HasFatalFailure(); ++step) {
+    SCOPED_TRACE(fmt::format("step {} rows {}", step, model.rows()));
+    model.step();
+  }
+  if (!tree) return;
+  std::string told;
+  for (const auto& [why, count] : model.reasons()) told += fmt::format("{}: {}\n", why, count);
+  EXPECT_GT(model.by_differences(), GetParam().clashes ? 0U : 8U) << told;
 }
 
 INSTANTIATE_TEST_SUITE_P(Git, PassModel, ::testing::ValuesIn(settings()), [](const auto& one) {
