@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/strings.h"
 #include "sinks/git/commit_text.h"
+#include "sinks/gitlab/options.h"
 #include "sinks/kafka/options.h"
 #include "sinks/layout/run_layout.h"
 #include "sinks/objects/keys.h"
@@ -175,6 +176,13 @@ Object preview_of_files(api::SnapshotSink sink) {
   draft.set("objectPath", *document);
   add_layout(draft, exp, *spec, *document);
   if (sink.spec.type != "local") add_commit(draft, sink, exp, *document);
+  if (sink.spec.type == "gitlab" && gitlab::wants_merge_requests(sink.spec)) {
+    const auto& settings = *sink.spec.gitlab->merge_request;
+    draft.warn(fmt::format("a merge request \"{}\" from branch {} into {}",
+                           gitlab::request_title(settings.title_template, exp.inventory),
+                           gitlab::branch_name(settings.branch_prefix, exp.inventory),
+                           base::trim(settings.target_branch)));
+  }
   return draft.finish();
 }
 

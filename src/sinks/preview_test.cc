@@ -93,6 +93,13 @@ TEST(Preview, CommitsWithTrailers) {
       "{'type':'gitlab','endpoint':'https://h/x.git','git':{'commitMessage':'x','prune':true}}");
   EXPECT_THAT(std::string(gitlab.find("git")->text("sampleCommitSubject")), StartsWith("chore("));
   EXPECT_EQ(gitlab.find("layout")->find("prune"), nullptr);
+  EXPECT_FALSE(gitlab.contains("warnings"));
+  const Object reviewed = preview_text(
+      "{'type':'gitlab','endpoint':'https://h/x.git','gitlab':{'mergeRequest':{'mode':"
+      "'merge_request','targetBranch':'main','titleTemplate':'Rows of {name}'}}}");
+  EXPECT_THAT(reviewed.find("warnings")->as_array(),
+              ElementsAre(Value("a merge request \"Rows of api\" from branch kollect/team-a/api "
+                                "into main")));
 }
 
 TEST(Preview, ATreeWithoutIndex) {
