@@ -281,6 +281,26 @@ TEST_F(GitLab, ApiErrorsAfterThePushAreMadeGood) {
   EXPECT_EQ(server_.pushes(), 1);
 }
 
+TEST_F(GitLab, BranchThatMovesMeanwhileIsBuiltAgain) {
+  must_run(one_);
+  server_.commit("other", "stray.txt", "x");
+  // Between our look and our push somebody else moves the branch, once.
+  const auto hook = server_.repository() / "hooks" / "pre-receive";
+  const auto script =
+      base::write_file_atomic(hook,
+                              "#!/bin/sh\n[ -e moved ] && exit 0\n: >moved\n"
+                              "exec env -u GIT_QUARANTINE_PATH -u GIT_OBJECT_DIRECTORY "
+                              "git update-ref refs/heads/kollect/x/t refs/heads/other\n");
+  ASSERT_TRUE(script.has_value());
+  std::filesystem::permissions(hook, std::filesystem::perms(0755));
+  must_run(two_);
+  EXPECT_TRUE(std::filesystem::exists(server_.repository() / "moved"));
+  EXPECT_EQ(server_.pushes(), 3);
+  expect_rebuilt_on(kBranch, "main");
+  EXPECT_THAT(listing(kBranch), ElementsAre("README.md", "inventory/x/t.yaml"));
+  EXPECT_THAT(show(kBranch, "inventory/x/t.yaml"), HasSubstr("name: b"));
+}
+
 TEST_F(GitLab, BranchThatTakesNoForcedPushes) {
   server_.git({"config", "receive.denyNonFastForwards", "true"});
   must_run(one_);
