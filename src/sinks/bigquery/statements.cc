@@ -179,21 +179,6 @@ Value table_resource(const TableName& name, std::int64_t expiration_days) {
   return {std::move(out)};
 }
 
-std::string create_table_sql(const TableName& name, std::int64_t expiration_days) {
-  std::string columns;
-  for (const Column& column : kColumns) {
-    columns +=
-        fmt::format("{}{} {} NOT NULL", columns.empty() ? "" : ", ", column.name, column.type);
-  }
-  std::string sql =
-      fmt::format("CREATE TABLE IF NOT EXISTS {} ({}) PARTITION BY DATE(exported_at) CLUSTER BY {}",
-                  name.quoted(), columns, fmt::join(kClustering, ", "));
-  if (expiration_days > 0) {
-    sql += fmt::format(" OPTIONS (partition_expiration_days = {})", expiration_days);
-  }
-  return sql;
-}
-
 Query read_partition(const Partition& partition, bool places) {
   const std::string_view where_from =
       places ? "JSON_VALUE(T.payload, '$.targetNamespace'), JSON_VALUE(T.payload, '$.namespace')"

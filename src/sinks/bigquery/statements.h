@@ -55,8 +55,6 @@ base::json::Value table_resource(const TableName& name, std::int64_t expiration_
 base::json::Value table_schema();
 /// Of the table that a load job fills.
 base::json::Value stage_schema();
-/// The same table in SQL, for people (status.preview).
-std::string create_table_sql(const TableName& name, std::int64_t expiration_days);
 
 /// Key and digest of every row of the partition; with `places` also the target namespace and the
 /// namespace of the object, else empty texts.

@@ -89,7 +89,7 @@ base::Result<http::Response> Api::send(const base::Context& context, const Call&
       answer = error_of(*answer, call.doing);
     }
     if (!is_passing(answer.error()) || attempt == kTries) return answer;
-    if (!context.sleep(std::chrono::seconds(attempt))) {
+    if (!context.sleep(options_.pause * attempt)) {
       KL_TRY(context.check());
       return answer;
     }

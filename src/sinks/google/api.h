@@ -21,6 +21,7 @@ struct ApiOptions {
   /// Statuses of the range 400 without a known reason are terminal but for 408 and 429; else
   /// (BigQuery) those of them that are not 400, 401, 403 or 404 are transient.
   bool unknown_is_terminal = true;
+  base::Duration pause = std::chrono::seconds(1);  ///< after a first failure; grows with the next
 };
 
 struct Call {

@@ -46,6 +46,7 @@ class GcsWorld final : public World {
     google::ApiOptions out;
     out.name = "gcs";
     out.base_url = url;
+    out.pause = base::Duration::zero();
     return out;
   }
   static std::unique_ptr<Bucket> open(const std::string& url, const std::string& name) {
