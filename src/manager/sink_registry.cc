@@ -6,36 +6,13 @@
 
 #include "base/hash.h"
 #include "base/json/write.h"
+#include "sinks/credentials.h"
 
 namespace kollect::manager {
 namespace {
 
 constexpr base::Duration kKeepUnused = std::chrono::hours(48);
-constexpr const char* kDefaultSecretNamespace = "kollect-system";
 constexpr const char* kSecretReason = "SecretResolveFailed";
-
-std::string place_of(const api::SecretReference& reference, const std::string& sink_namespace) {
-  if (!reference.ns.empty()) return reference.ns;
-  return sink_namespace.empty() ? std::string(kDefaultSecretNamespace) : sink_namespace;
-}
-
-std::optional<api::SecretReference> secret_of(const api::SnapshotSinkSpec& spec) {
-  if (spec.git && spec.git->auth && spec.git->auth->secret_ref) return spec.git->auth->secret_ref;
-  return spec.secret_ref;
-}
-
-std::optional<api::SecretReference> secret_of(const api::DatabaseSinkSpec& spec) {
-  if (spec.postgres) return spec.postgres->database_ref;
-  if (spec.mongodb) return spec.mongodb->database_ref;
-  if (spec.bigquery && spec.bigquery->secret_ref) return spec.bigquery->secret_ref;
-  return spec.secret_ref;
-}
-
-std::optional<api::SecretReference> secret_of(const api::EventSinkSpec& spec) {
-  if (spec.kafka && spec.kafka->secret_ref) return spec.kafka->secret_ref;
-  if (spec.nats && spec.nats->secret_ref) return spec.nats->secret_ref;
-  return spec.secret_ref;
-}
 
 base::Result<std::unique_ptr<sinks::Sink>> make(const api::SnapshotSink& sink,
                                                 const sinks::SecretData& auth,
@@ -107,7 +84,7 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
   }
   const auto& spec = sink->object.spec;
   const auto place = [&](const api::SecretReference& reference) {
-    return place_of(reference, name.ns);
+    return sinks::secret_home(reference, name.ns);
   };
   ResolvedSink resolved{
       .name = name,
@@ -121,7 +98,7 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
       .probed = [this, type = spec.type](bool good) { telemetry_.sink_probed(type, good); }};
   const SecretAge age = anyway ? SecretAge::kNow : SecretAge::kRecent;
   SecretState auth;
-  if (const auto reference = secret_of(spec); reference && !reference->name.empty()) {
+  if (const auto reference = sinks::secret_of(spec); reference && !reference->name.empty()) {
     KL_ASSIGN(auth, secrets_.read(context, name.ns, place(*reference), reference->name, age));
   }
   std::optional<std::string> ca;
@@ -142,8 +119,10 @@ base::Result<ResolvedSink> SinkRegistry::resolve_in(const base::Context& context
       fmt::format("{} {} {} {}", sink->meta().uid,
                   base::sha256_hex(text != nullptr ? base::json::canonical(*text) : ""),
                   auth.version, ca_version);
-  resolved.make = [this, sink, auth = std::move(auth.data), ca = std::move(ca)] {
-    return make(sink->object, auth, ca, options_);
+  resolved.make = [this, sink, auth = std::move(auth.data),
+                   ca = std::move(ca)]() -> base::Result<std::unique_ptr<sinks::Sink>> {
+    KL_ASSIGN(auto made, make(sink->object, auth, ca, options_));
+    return sinks::naming_credentials(std::move(made), sinks::credentials_title(sink->object, auth));
   };
   resolved.open = [this, name, type = resolved.type, made = resolved.make,
                    identity = resolved.identity](const base::Context&) {
@@ -176,9 +155,9 @@ std::vector<SinkName> SinkRegistry::users_of(const std::string& ns, const std::s
       const auto& spec = sink->object.spec;
       const std::string& home = sink->meta().ns;
       const auto is_it = [&](const std::optional<api::SecretReference>& reference) {
-        return reference && reference->name == name && place_of(*reference, home) == ns;
+        return reference && reference->name == name && sinks::secret_home(*reference, home) == ns;
       };
-      if (is_it(secret_of(spec)) || (spec.tls && is_it(spec.tls->ca_secret_ref))) {
+      if (is_it(sinks::secret_of(spec)) || (spec.tls && is_it(spec.tls->ca_secret_ref))) {
         users.push_back({.family = family, .ns = home, .name = sink->meta().name});
       }
     }

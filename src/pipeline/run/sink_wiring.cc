@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "sinks/credentials.h"
 #include "sinks/factory.h"
 #include "sinks/sqlite/sqlite_sink.h"
 
@@ -130,7 +131,8 @@ class Wirer {
     return WiredSink{.title = fmt::format("{}/{}", family, sink.manifest->name),
                      .cluster = sink.object.spec.cluster,
                      .manifest = sink.manifest,
-                     .sink = std::move(*made)};
+                     .sink = sinks::naming_credentials(
+                         std::move(*made), sinks::credentials_title(sink.object, auth))};
   }
 
   SecretStore& secrets_;

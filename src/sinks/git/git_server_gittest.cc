@@ -108,7 +108,8 @@ TEST_F(GitServers, WrongPasswordIsDeniedAndNamed) {
   EXPECT_EQ(error.kind, base::ErrorKind::kDenied) << error.message;
   EXPECT_THAT(error.message, HasSubstr("HTTP 401"));
   EXPECT_THAT(error.message, HasSubstr(name_ + ".git"));
-  EXPECT_THAT(error.message, HasSubstr("git-token"));
+  EXPECT_THAT(error.message,
+              HasSubstr("check Secret kollect-system/git-token (keys password, username)"));
   EXPECT_THAT(error.message, Not(HasSubstr("wrong-password")));
   secret_.clear();
   EXPECT_EQ(must_fail().kind, base::ErrorKind::kDenied);

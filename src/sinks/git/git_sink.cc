@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "sinks/credentials.h"
 #include "sinks/git/commit_loop.h"
 #include "sinks/git/pass_job.h"
 #include "sinks/git/run_job.h"
@@ -65,6 +66,7 @@ base::Result<GitSinkOptions> git_sink_options(const api::SnapshotSink& sink, con
   GitSinkOptions out;
   KL_ASSIGN(out.transport.remote, git::parse_remote(sink.spec.endpoint));
   KL_ASSIGN(out.transport.access, git::read_access(sink.spec, auth, ca_pem, out.transport.remote));
+  out.transport.access.secret_name = credentials_title(sink, auth);
   KL_ASSIGN(out.layout, layout_spec(sink.spec));
   KL_ASSIGN(out.branch,
             git::choose_branch(sink.spec.git ? sink.spec.git->branch : "", out.transport.remote));

@@ -1,6 +1,7 @@
 // Connection strings, TLS and what errors may say (spec: sinks 11.1, 16; K-15).
 #include "base/files.h"
 #include "base/strings.h"
+#include "sinks/credentials.h"
 #include "sinks/factory.h"
 #include "sinks/postgres/pg_fixture.h"
 #include "support/certificates.h"
@@ -119,6 +120,34 @@ TEST_F(PostgresAccess, ServersThatAreNotWhoTheySay) {
   error = refused(url("wrong.test"));
   EXPECT_EQ(error.reason, "tls");
   EXPECT_THAT(error.message, HasSubstr("another host name"));
+}
+
+TEST_F(PostgresAccess, AWrongPasswordNamesTheSecretAndItsKey) {
+  api::DatabaseSink sink;
+  sink.metadata.name = "db";
+  sink.metadata.ns = "shop";
+  sink.spec.type = "postgres";
+  sink.spec.postgres.emplace();
+  sink.spec.postgres->database_ref.name = "pg";
+  sink.spec.postgres->table = "resources";
+  SinkOptions options;
+  options.guard_addresses = false;
+  const SecretData secret = {
+      {"note", base::Secret("hidden-note")},
+      {"url", base::Secret(fmt::format("postgresql://test:hidden-word@127.0.0.1:{}/{}",
+                                       server_.port(), database_))}};
+  auto made = make_database_sink(sink, secret, {}, options);
+  ASSERT_TRUE(made.has_value()) << made.error().message;
+  const auto named = naming_credentials(std::move(*made), credentials_title(sink, secret));
+  const auto probed = named->probe(context_);
+  ASSERT_FALSE(probed.has_value());
+  EXPECT_EQ(probed.error().kind, base::ErrorKind::kDenied);
+  EXPECT_EQ(probed.error().message,
+            "postgres: cannot connect: the server refuses the user or the password [SQLSTATE "
+            "28P01]; check Secret shop/pg (key url)");
+  const auto written = try_write(*named, set_of({{"a"}}));
+  ASSERT_FALSE(written.has_value());
+  EXPECT_EQ(written.error().message, probed.error().message);
 }
 
 TEST_F(PostgresAccess, FactoryBuildsFromTheSpec) {

@@ -35,13 +35,10 @@ base::Result<bool> read_switch(const std::string& key, std::string_view text) {
   return base::configuration(fmt::format("spec.options[{}]: must be \"true\" or \"false\"", key));
 }
 
-/// Values of Secrets are trimmed; the first key that is not blank counts.
 base::Result<base::Secret> find_dsn(const api::DatabaseSink& sink, const SecretData& auth) {
-  for (const char* key : {"dsn", "url", "connectionString", "DATABASE_URL"}) {
-    const auto found = auth.find(key);
-    if (found == auth.end()) continue;
-    const std::string_view text = base::trim(found->second.reveal());
-    if (!text.empty()) return base::Secret(std::string(text));
+  // Values of Secrets are trimmed.
+  if (const auto key = dsn_key(auth)) {
+    return base::Secret(std::string(base::trim(auth.at(*key).reveal())));
   }
   return base::configuration(
       fmt::format(
@@ -98,6 +95,14 @@ base::Result<> read_name(const api::DatabaseSink& sink, PostgresOptions& out) {
 }
 
 }  // namespace
+
+std::optional<std::string> dsn_key(const SecretData& auth) {
+  for (const char* key : {"dsn", "url", "connectionString", "DATABASE_URL"}) {
+    const auto found = auth.find(key);
+    if (found != auth.end() && !base::trim(found->second.reveal()).empty()) return key;
+  }
+  return std::nullopt;
+}
 
 base::Result<PostgresOptions> postgres_options(const api::DatabaseSink& sink,
                                                const SecretData& auth,

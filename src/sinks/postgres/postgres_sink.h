@@ -41,6 +41,10 @@ struct PostgresOptions {
 /// is opened anew by the next call. PostgreSQL 12 or later.
 std::unique_ptr<Sink> make_postgres_sink(PostgresOptions options);
 
+/// The key of a Secret that holds the connection string: the first of those that may whose value is
+/// not blank.
+std::optional<std::string> dsn_key(const SecretData& auth);
+
 /// Options from a sink's spec. Errors: configuration.
 base::Result<PostgresOptions> postgres_options(const api::DatabaseSink& sink,
                                                const SecretData& auth,
