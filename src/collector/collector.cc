@@ -18,6 +18,10 @@ void Collector::on_signal(std::function<void(const inventory::Owner&)> listener)
   impl_->engine.signal_listener = std::move(listener);
 }
 
+void Collector::on_refused(std::function<void(const Refusal&)> listener) {
+  impl_->engine.refused_listener = std::move(listener);
+}
+
 void Collector::on_namespaces_changed(std::function<void()> listener) {
   impl_->engine.namespaces_listener = std::move(listener);
 }

@@ -74,6 +74,13 @@ struct Signals {
   std::size_t watches = 0;  ///< open watches that feed this target
 };
 
+/// What of a target may not be listed any more.
+struct Refusal {
+  inventory::Owner target;
+  std::vector<std::string> namespaces = {};
+  bool everything = false;  ///< a kind without namespaces
+};
+
 /// Namespaces of the cluster as the collector's own watch sees them.
 struct KnownNamespaces {
   std::shared_ptr<const select::Namespaces> all;  ///< never null
@@ -144,6 +151,10 @@ class Collector {
   /// Something that signals() tells may have changed; row counts excepted, which
   /// RowStore::on_change tells. Gets Registration::target.
   void on_signal(std::function<void(const inventory::Owner&)> listener);
+  /// A right has gone, and its rows are about to go from the store, which is no change of what
+  /// there is. Called before they go, with locks held: it must be quick and not call the collector.
+  /// on_signal follows.
+  void on_refused(std::function<void(const Refusal&)> listener);
   /// namespaces() gives something else: a namespace came, went, or has other labels or another
   /// kollect.dev/namespace-watch annotation; or the right to list them.
   void on_namespaces_changed(std::function<void()> listener);

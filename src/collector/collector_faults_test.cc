@@ -374,6 +374,7 @@ TEST_F(CollectorFaults, LosingTheRightForAllKeepsWhatIsStillAllowed) {
   EXPECT_TRUE(stage.settles(owner));
   EXPECT_TRUE(stage.wait([&] { return stage.open_watches() == "configmaps@a"; }));
   EXPECT_FALSE(lost);
+  EXPECT_EQ(stage.refusals(), std::vector<std::string>{"b while there are a/one b/one"});
 }
 
 TEST_F(CollectorFaults, AClusterScopedKindMayBeForbidden) {
@@ -389,6 +390,7 @@ TEST_F(CollectorFaults, AClusterScopedKindMayBeForbidden) {
   EXPECT_TRUE(stage.has(owner, "n1"));
   allowed = false;
   EXPECT_TRUE(stage.has(owner, ""));
+  EXPECT_EQ(stage.refusals(), std::vector<std::string>{"* while there are n1"});
   EXPECT_TRUE(stage.signals_hold(
       owner, [](const Signals& s) { return s.error && s.error->reason == "forbidden"; }));
   EXPECT_THAT(stage.collector.signals(owner).error->message, HasSubstr("nodes"));

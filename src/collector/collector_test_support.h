@@ -150,6 +150,12 @@ class Stage {
       : collector(client, store, clock != nullptr ? *clock : system_, nullptr, std::move(options)) {
     store.on_change([this](const inventory::Owner&) { ring(); });
     collector.on_signal([this](const inventory::Owner&) { ring(); });
+    collector.on_refused([this](const Refusal& refusal) {
+      const std::string there = rows(refusal.target);
+      const std::scoped_lock lock(mutex_);
+      refusals_.push_back(fmt::format("{}{} while there are {}", fmt::join(refusal.namespaces, ","),
+                                      refusal.everything ? "*" : "", there));
+    });
     collector.on_namespaces_changed([this] { ring(); });
     collector.on_kinds_changed([this] { ring(); });
     collector.start();
@@ -157,6 +163,12 @@ class Stage {
   /// What was judged before the namespaces were known is judged again: who counts requests waits.
   bool knows_namespaces() {
     return wait([&] { return collector.namespaces().known; });
+  }
+
+  /// What was refused, and the rows at that time.
+  std::vector<std::string> refusals() {
+    const std::scoped_lock lock(mutex_);
+    return refusals_;
   }
 
   void ring() {
@@ -251,6 +263,7 @@ class Stage {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::uint64_t rings_ = 0;
+  std::vector<std::string> refusals_;
 
  public:
   Collector collector;

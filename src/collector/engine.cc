@@ -51,7 +51,8 @@ Engine::Engine(kube::Client& client, inventory::RowStore& store, const base::Clo
                 .gate = gate_,
                 .namespaces = namespaces_,
                 .bell = bell_,
-                .meter = meter_},
+                .meter = meter_,
+                .refused = &refused_listener},
       quick_(clock, kQuickThreads),
       lists_(clock, options_.workers) {}
 

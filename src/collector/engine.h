@@ -43,6 +43,7 @@ class Engine {
   [[nodiscard]] const KindBook& kinds() const { return kinds_; }
 
   std::function<void(const inventory::Owner&)> signal_listener;
+  std::function<void(const Refusal&)> refused_listener;
   std::function<void()> namespaces_listener;
   std::function<void()> kinds_listener;
 

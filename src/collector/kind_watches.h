@@ -87,6 +87,8 @@ class KindWatches {
   void look_at_trouble(base::SteadyTime now);
   [[nodiscard]] Goal decide(base::SteadyTime now);
   void decide_one_by_one(Goal& goal, base::SteadyTime now);
+  /// Tells whose rows are about to go because they may not be listed.
+  void announce(const std::set<std::string>& newly, bool everything);
   void pursue();
   void pursue_everything();
   void pursue_namespaces();

@@ -11,7 +11,9 @@ void KindWatches::plan(base::SteadyTime now) {
   Goal goal = decide(now);
   std::set<std::string> newly;
   std::ranges::set_difference(goal.forbidden, goal_.forbidden, std::inserter(newly, newly.end()));
+  const bool everything = goal.forbidden_everything && !goal_.forbidden_everything;
   goal_ = std::move(goal);
+  announce(newly, everything);
   pursue();
   // What may not be read any more is not told any more.
   for (const auto& [target, placed] : lanes_) drop_rows(*placed.lane, newly);
@@ -22,6 +24,18 @@ void KindWatches::plan(base::SteadyTime now) {
   }
   settle_leftovers();
   start_errands(now);
+}
+
+void KindWatches::announce(const std::set<std::string>& newly, bool everything) {
+  if (!*tools_.services.refused || (newly.empty() && !everything)) return;
+  for (const auto& [target, placed] : lanes_) {
+    Refusal refusal{.target = target, .everything = everything};
+    std::ranges::copy_if(placed.lane->effective, std::back_inserter(refusal.namespaces),
+                         [&](const std::string& ns) { return newly.contains(ns); });
+    if (refusal.namespaces.empty() && !everything) continue;
+    (*tools_.services.refused)(refusal);
+    tools_.services.bell.signal(target);
+  }
 }
 
 void KindWatches::look_at_trouble(base::SteadyTime now) {

@@ -28,6 +28,7 @@ struct Services {
   NamespaceBook& namespaces;
   Bell& bell;
   Meter& meter;
+  const std::function<void(const Refusal&)>* refused = nullptr;  ///< Collector::on_refused
 };
 
 /// A list beside the watch, for lanes or a namespace that must be looked at anew.

@@ -80,6 +80,8 @@ struct Exporter::Impl {
   std::shared_ptr<Breaker> breaker_of(const std::string& sink_key);
   void configure(Line& line, const InventoryPlan& plan, const Binding& binding);
   void forget_unused_breakers();
+  /// Part of a binding's identity: when what is kept changes everything is compared.
+  static std::string kept_text(const InventoryPlan& plan);
 
   inventory::RowStore& store;
   const base::Clock& clock;
@@ -96,6 +98,8 @@ struct Exporter::Impl {
   std::deque<std::shared_ptr<Line>> queue;
   LookCounts looks;
   LookCounts cluster_looks;
+  std::uint64_t holds = 0;
+  std::map<inventory::Owner, std::uint64_t> held_at;  ///< the last hold() for each
   std::function<void(const sinks::InventoryId&)> listener;
   base::SteadyTime started_at{};
   bool nudged = false;
@@ -132,6 +136,12 @@ std::shared_ptr<Line> Exporter::Impl::make_line(const InventoryPlan& plan, const
   return line;
 }
 
+std::string Exporter::Impl::kept_text(const InventoryPlan& plan) {
+  std::string text = base::join(plan.keep_targets, ",");
+  for (const std::string& part : sinks::texts_of(plan.keep_parts)) text += "," + part;
+  return text;
+}
+
 // Rows that a target which could not be read had left behind are compared when it can be read
 // again: the kept targets are part of the identity.
 void Exporter::Impl::configure(Line& line, const InventoryPlan& plan, const Binding& binding) {
@@ -143,7 +153,7 @@ void Exporter::Impl::configure(Line& line, const InventoryPlan& plan, const Bind
       {.interval = binding.interval,
        .generation = plan.generation,
        .identity = fmt::format("{}\n{}\n{}\n{}", plan.uid, binding.sink_identity, plan.wanted_key,
-                               base::join(plan.keep_targets, ","))},
+                               kept_text(plan))},
       now);
   if (plan.spread_start && plan.complete && !line.spread && !binding.cluster.empty()) {
     const base::Duration most = std::min(options.start_spread, (now - started_at) / 2);
@@ -334,6 +344,9 @@ void Exporter::set(InventoryPlan plan) {
     if (!entry->tally || entry->plan.wanted_key != plan.wanted_key) {
       entry->tally = impl_->store.tally(plan.wanted, plan.choice);
     }
+    const bool held = std::ranges::any_of(impl_->held_at, [&](const auto& one) {
+      return one.second > plan.as_of && plan.wanted(one.first);
+    });
     std::vector<std::shared_ptr<Line>> lines;
     for (const Binding& binding : plan.bindings) {
       const auto before = std::ranges::find_if(entry->lines, [&](const auto& line) {
@@ -350,6 +363,7 @@ void Exporter::set(InventoryPlan plan) {
         line->follow(**before);
       }
       impl_->configure(*line, plan, binding);
+      if (held) line->schedule.hold(true);
       lines.push_back(std::move(line));
     }
     for (const auto& unused : entry->lines) {
@@ -400,8 +414,14 @@ std::vector<sinks::InventoryId> Exporter::leave(
   return gone;
 }
 
+std::uint64_t Exporter::holds() const {
+  const std::scoped_lock lock(impl_->mutex);
+  return impl_->holds;
+}
+
 void Exporter::hold(const inventory::Owner& owner) {
   const std::scoped_lock lock(impl_->mutex);
+  impl_->held_at[owner] = ++impl_->holds;
   for (const auto& [id, entry] : impl_->entries) {
     if (!entry->plan.wanted(owner)) continue;
     for (const auto& line : entry->lines) line->schedule.hold(true);
@@ -483,6 +503,7 @@ base::Result<> Exporter::clean(const base::Context& context, const InventoryPlan
                    .row_count = 0,
                    .set_hash = rows.set_hash()};
   pass.head.keep_targets.clear();
+  pass.head.keep_parts.clear();
   pass.head.exported_at = impl_->clock.now();
   KL_TRY(sink->apply(context, pass, std::nullopt));
   return {};

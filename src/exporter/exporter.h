@@ -70,7 +70,11 @@ struct InventoryPlan {
   inventory::RowChoice choice = inventory::RowChoice::kAll;
   std::optional<std::string> resource_key;
   std::vector<std::string> keep_targets;
-  std::vector<Binding> bindings;
+  std::vector<sinks::KeptPart> keep_parts = {};
+  /// Exporter::holds() before what the plan says of targets was looked at: a hold since then stays
+  /// in force.
+  std::uint64_t as_of = UINT64_MAX;
+  std::vector<Binding> bindings = {};
 };
 
 /// How a binding stands; for status and metrics.
@@ -150,9 +154,11 @@ class Exporter {
   /// are cancelled then, and waited for. Nothing else is written. The forgotten ones.
   std::vector<sinks::InventoryId> leave(const std::function<bool(const sinks::InventoryId&)>& goes,
                                         base::Duration grace);
-  /// Inventories with rows of this owner begin no pass until their next set(): its rows are about
-  /// to go for a reason that is no change of what there is.
+  /// Inventories with rows of this owner begin no pass until their next set() that knows of it: its
+  /// rows are about to go for a reason that is no change of what there is.
   void hold(const inventory::Owner& owner);
+  /// How often hold() was called; for InventoryPlan::as_of.
+  [[nodiscard]] std::uint64_t holds() const;
   /// Rows of this owner were touched (wire it to RowStore::on_change). Quick.
   void rows_changed(const inventory::Owner& owner);
   [[nodiscard]] std::optional<InventoryStatus> status(const sinks::InventoryId& id) const;

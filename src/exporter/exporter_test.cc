@@ -126,6 +126,33 @@ TEST_F(ExporterTest, TargetsThatCannotBeReadKeepTheirRows) {
   ASSERT_TRUE(backend_.until([](Backend& b) { return !b.rows.contains("old"); }));
 }
 
+TEST_F(ExporterTest, APlanThatDoesNotKnowOfAHoldDoesNotEndIt) {
+  put("a", "1");
+  auto made = plan({binding("database/x", backend_)});
+  made.as_of = exporter_->holds();
+  exporter_->set(made);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 1; }));
+  // The rows go; a plan that was made before says nothing of it.
+  exporter_->hold(kOwner);
+  put("a", "2");
+  exporter_->set(made);
+  auto after = made;
+  after.as_of = exporter_->holds();
+  after.keep_parts = {{.target = "t", .ns = "lab"}};
+  put("b", "1");
+  exporter_->set(after);
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows.size() == 2; }));
+  backend_.with([](Backend& b) {
+    // What is kept is another now: everything was compared, once.
+    EXPECT_EQ(b.passes.size(), 2U);
+    EXPECT_EQ(b.passes.back(), "all 2");
+  });
+  // From then on changes do.
+  put("a", "3");
+  ASSERT_TRUE(backend_.until([](Backend& b) { return b.rows["a"] == "3"; }));
+  backend_.with([](Backend& b) { EXPECT_NE(b.passes.back(), "all 2"); });
+}
+
 TEST_F(ExporterTest, AnotherSinkOrSpecExportsEverything) {
   put("a", "1");
   auto made = plan({binding("database/x", backend_)});

@@ -36,6 +36,7 @@ sinks::Export head_of(const InventoryPlan& plan, const Binding& binding) {
   head.resource_key = plan.resource_key;
   head.max_bytes = binding.max_bytes;
   head.keep_targets = plan.keep_targets;
+  head.keep_parts = plan.keep_parts;
   return head;
 }
 

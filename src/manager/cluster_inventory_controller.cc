@@ -80,6 +80,7 @@ struct ClusterInventoryController::Pass {
   std::vector<SinkRef> refs;
   StatusDraft draft;
   Rollup rollup = {};
+  std::uint64_t as_of = 0;  ///< Exporter::holds() before targets were looked at
   base::Duration floor{};
   std::optional<base::Error> denied = {};  ///< nothing is exported
   bool shared = false;                     ///< the exporter has another inventory under this id
@@ -133,6 +134,7 @@ base::Result<std::optional<base::Duration>> ClusterInventoryController::live(
     return std::optional<base::Duration>(kLookAgain);
   }
   pass.refs = sinks_.resolve(context, pass.exporting);
+  pass.as_of = exporter_.holds();
   pass.denied = check(pass, known);
   if (pass.denied && pass.denied->reason == "NoTargets" &&
       age_of(inventory->manifest, clock_.now()) < kTargetsMayCome) {
@@ -252,8 +254,19 @@ exporter::InventoryPlan ClusterInventoryController::plan_of(const Pass& pass) co
     const auto profile = caches_.profiles.get({.ns = ref.ns, .name = ref.name});
     if (profile) note_resource_key(profile->object.spec, plan.resource_key);
   }
+  plan.keep_parts = unread(pass.rollup);
+  plan.as_of = pass.as_of;
   plan.bindings = sinks_.bindings(pass.exporting, pass.refs, pass.floor);
   return plan;
+}
+
+std::vector<sinks::KeptPart> ClusterInventoryController::unread(const Rollup& rollup) const {
+  std::vector<sinks::KeptPart> parts;
+  for (const std::string& name : rollup.targets) {
+    for (const std::string& ns : board_.of(name).unread)
+      parts.push_back({.target = name, .ns = ns});
+  }
+  return parts;
 }
 
 void ClusterInventoryController::set_plan(const Pass& pass) {
@@ -286,6 +299,7 @@ void ClusterInventoryController::describe(const base::Context& context, Pass& pa
   facts.complete = pass.plan.complete;
   facts.waiting = pass.rollup.waiting;
   facts.missing = pass.rollup.missing;
+  facts.unread = unread_text(pass.plan.keep_parts);
   facts.wrote_partially = pass.described.wrote_partially;
   facts.sinks = facts_of(pass.refs, pass.status);
   tell(context, writer_, pass.exporting.subject, set_conditions(pass.draft, facts));

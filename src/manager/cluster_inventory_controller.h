@@ -74,6 +74,8 @@ class ClusterInventoryController {
   std::optional<base::Error> check(Pass& pass, const collector::KnownNamespaces& known) const;
   std::optional<base::Error> check_scopes(Pass& pass) const;
   [[nodiscard]] exporter::InventoryPlan plan_of(const Pass& pass) const;
+  /// What its targets cannot read.
+  [[nodiscard]] std::vector<sinks::KeptPart> unread(const Rollup& rollup) const;
   void set_plan(const Pass& pass);
   void describe(const base::Context& context, Pass& pass);
 

@@ -57,8 +57,23 @@ void ClusterTargetController::tell_where(const std::vector<api::GroupVersionKind
 }
 
 void ClusterTargetController::set_standing(const std::string& name, ClusterTargetStanding standing,
-                                           bool leaves) {
-  if (board_.set(name, std::move(standing)) && on_standing_) on_standing_(name, leaves);
+                                           bool leaves, std::uint64_t as_of) {
+  if (board_.set(name, std::move(standing), as_of) && on_standing_) on_standing_(name, leaves);
+}
+
+void ClusterTargetController::read_signals(const std::string& name, TargetFacts& facts,
+                                           ClusterTargetStanding& standing) {
+  const collector::Signals signals = collector_.signals(owner_of_cluster_target(name));
+  const ClusterTargetStanding before = board_.of(name);
+  TargetStanding same;
+  same.phase = before.refused ? TargetPhase::kUnreadable : TargetPhase::kUnknown;
+  same.unread = before.unread;
+  const TargetStanding now = take_signals(signals, facts, same);
+  standing.unread = now.unread;
+  standing.refused = now.phase == TargetPhase::kUnreadable &&
+                     (before.refused || (signals.error && signals.error->reason == "forbidden"));
+  // A right that is back is of no use before what it is for was read.
+  if (standing.refused && !facts.failed) facts.complete = false;
 }
 
 std::optional<base::Error> ClusterTargetController::collect(const Ptr& target, StatusDraft& draft,
@@ -154,6 +169,7 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::live(
   TargetFacts facts;
   facts.namespaces = 0;
   ClusterTargetStanding standing;
+  const std::uint64_t as_of = board_.refusals(target->meta().name);
   facts.blocked = collect(target, draft, facts, standing);
   if (facts.blocked) {
     // Before its rows go: inventories shall not take that for a change of what there is.
@@ -161,14 +177,14 @@ base::Result<std::optional<base::Duration>> ClusterTargetController::live(
     set_standing(target->meta().name, standing, true);
     collector_.unregister_target(owner_of_cluster_target(target->key().name));
   } else {
-    take_signals(collector_.signals(owner_of_cluster_target(target->key().name)), facts);
+    read_signals(target->key().name, facts, standing);
   }
   tell(context, writer_, subject, set_target_conditions(draft, facts));
   standing.phase =
       !draft.reason_of("Degraded", "True").empty() ? ClusterTargetStanding::Phase::kDegraded
       : !draft.reason_of("Ready", "True").empty()  ? ClusterTargetStanding::Phase::kReady
                                                    : ClusterTargetStanding::Phase::kWaiting;
-  set_standing(target->meta().name, standing, false);
+  set_standing(target->meta().name, standing, false, facts.blocked ? UINT64_MAX : as_of);
   KL_TRY(write_status(context, writer_, caches_.targets, subject, draft));
   return std::optional<base::Duration>(
       facts.complete ? options_.count_resync

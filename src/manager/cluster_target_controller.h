@@ -62,7 +62,10 @@ class ClusterTargetController {
   /// Where the target collects, as far as that is known.
   void tell_where(const std::vector<api::GroupVersionKind>& kinds,
                   const std::vector<std::string>& effective, ClusterTargetStanding& standing) const;
-  void set_standing(const std::string& name, ClusterTargetStanding standing, bool leaves);
+  /// What the collector says of it.
+  void read_signals(const std::string& name, TargetFacts& facts, ClusterTargetStanding& standing);
+  void set_standing(const std::string& name, ClusterTargetStanding standing, bool leaves,
+                    std::uint64_t as_of = UINT64_MAX);
   base::Result<ProfilePtr> profile_of(const api::ClusterTargetSpec& spec) const;
 
   PlatformCaches caches_;

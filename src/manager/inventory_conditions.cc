@@ -168,6 +168,7 @@ class Tables {
       tell("warnings", false, "", "");
     } else {
       tell("warnings", true, "ExportWarning", base::join(parts, "; "));
+      told_.back().logged = true;  // by the exporter
     }
   }
 
@@ -178,6 +179,9 @@ class Tables {
       text += fmt::format("; without the target{} {}, which cannot be read now",
                           facts_.unreadable.size() == 1 ? "" : "s",
                           base::join(facts_.unreadable, ", "));
+    }
+    if (!facts_.unread.empty()) {
+      text += fmt::format("; without what may not be listed: {}", facts_.unread);
     }
     if (!facts_.missing.empty()) {
       text += "; no cluster target is called " + base::join(facts_.missing, ", ");

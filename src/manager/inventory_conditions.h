@@ -33,6 +33,8 @@ struct InventoryFacts {
   bool complete = true;  ///< first lists of all targets are in
   std::vector<std::string> waiting = {};
   std::vector<std::string> unreadable = {};  ///< targets without which is exported
+  /// Namespaces that targets cannot read: "web in lab, quay"; what was exported of them stays.
+  std::string unread = {};
   bool wrote_partially = false;  ///< since the last look some sinks were written to, others skipped
   std::vector<SinkFact> sinks = {};
   bool rollup = false;                    ///< a cluster inventory's
@@ -45,6 +47,7 @@ struct Told {
   bool warning = false;
   std::string reason;
   std::string message;
+  bool logged = false;  ///< the log has it already
 };
 
 /// Errors that waiting does not mend.

@@ -32,13 +32,20 @@ Exporting exporting(const Cached<api::Inventory>& inventory, Subject subject) {
 
 InventoryController::Readiness InventoryController::readiness(const std::string& ns) const {
   Readiness result;
+  result.as_of = exporter_.holds();
   if (!caches_.targets.synced(ns) || !caches_.profiles.synced(ns) || !caches_.scopes.synced(ns)) {
     result.complete = false;
   }
   add_unlisted(caches_.targets.lookup_error(ns), "targets", result.waiting);
   add_unlisted(caches_.profiles.lookup_error(ns), "profiles", result.waiting);
   for (const auto& target : caches_.targets.in_namespace(ns)) {
-    switch (board_.of(target->key())) {
+    const TargetStanding standing = board_.of(target->key());
+    if (standing.phase == TargetPhase::kComplete) {
+      for (const std::string& one : standing.unread) {
+        result.parts.push_back({.target = target->meta().name, .ns = one});
+      }
+    }
+    switch (standing.phase) {
       case TargetPhase::kUnknown:
         if (target->deleting()) break;
         result.complete = false;
@@ -73,6 +80,8 @@ exporter::InventoryPlan InventoryController::plan_of(const Ptr& inventory,
   plan.wanted_key = "targets of " + ns;
   plan.resource_key = readiness.resource_key;
   plan.keep_targets = readiness.keep;
+  plan.keep_parts = readiness.parts;
+  plan.as_of = readiness.as_of;
   return plan;
 }
 
@@ -157,6 +166,7 @@ void InventoryController::describe(const base::Context& context, Pass& pass) {
   facts.complete = pass.readiness.complete;
   facts.waiting = pass.readiness.waiting;
   facts.unreadable = pass.readiness.keep;
+  facts.unread = unread_text(pass.readiness.parts);
   facts.wrote_partially = pass.described.wrote_partially;
   facts.sinks = facts_of(pass.refs, pass.status);
   tell(context, writer_, pass.exporting.subject, set_conditions(pass.draft, facts));

@@ -54,8 +54,10 @@ class InventoryController {
   /// What targets mean for the exports of a namespace.
   struct Readiness {
     bool complete = true;
-    std::vector<std::string> keep;     ///< targets whose exported rows stay
-    std::vector<std::string> waiting;  ///< names, for the message
+    std::vector<std::string> keep;       ///< targets whose exported rows stay
+    std::vector<sinks::KeptPart> parts;  ///< namespaces of targets for which the same holds
+    std::uint64_t as_of = 0;             ///< Exporter::holds() before
+    std::vector<std::string> waiting;    ///< names, for the message
     std::optional<std::string> resource_key;
   };
   struct Pass;

@@ -1,6 +1,7 @@
 #include "manager/inventory_sinks.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -128,6 +129,16 @@ std::optional<base::Duration> next_look(const std::vector<SinkRef>& refs,
     sooner(std::max<base::Duration>(shortest, std::chrono::seconds(5)));
   }
   return next;
+}
+
+std::string unread_text(const std::vector<sinks::KeptPart>& parts) {
+  std::map<std::string, std::vector<std::string>> by_target;
+  for (const sinks::KeptPart& part : parts) by_target[part.target].push_back(part.ns);
+  std::vector<std::string> texts;
+  for (const auto& [target, namespaces] : by_target) {
+    texts.push_back(fmt::format("{} in {}", target, base::join(namespaces, ", ")));
+  }
+  return base::join(texts, "; ");
 }
 
 void note_resource_key(const api::ProfileSpec& profile, std::optional<std::string>& resource_key) {

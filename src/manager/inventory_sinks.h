@@ -52,6 +52,9 @@ struct CleanupFailure {
   bool transient = false;  ///< of at least one: worth another try
 };
 
+/// "web in lab, quay; db in lab".
+std::string unread_text(const std::vector<sinks::KeptPart>& parts);
+
 base::Duration duration_or(const std::string& text, base::Duration other);
 /// ScopeSinkDenied for the first that the scope does not allow.
 std::optional<base::Error> first_denied(const ScopeRules& rules, const std::vector<SinkRef>& refs);

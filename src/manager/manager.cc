@@ -287,6 +287,16 @@ void Manager::Impl::wire() {
                            : target_queue;
     queue.add_after({.ns = owner.ns, .name = owner.name}, kSignalPace);
   });
+  // What may not be read any more is no change of what there is: exports wait until they know.
+  collector.on_refused([this](const collector::Refusal& refusal) {
+    const inventory::Owner& owner = refusal.target;
+    if (owner.owner_class == inventory::OwnerClass::kClusterTarget) {
+      cluster_board.refuse(owner.name, refusal.namespaces, refusal.everything);
+    } else {
+      board.refuse({.ns = owner.ns, .name = owner.name}, refusal.namespaces, refusal.everything);
+    }
+    exporter.hold(owner);
+  });
   collector.on_namespaces_changed([this] {
     wake_all_targets();
     wake_cluster_inventories(kSignalPace);
@@ -297,7 +307,7 @@ void Manager::Impl::wire() {
   });
   collector.on_kinds_changed([this] { wake_all_targets(); });
   target_controller.on_phase([this](const Key& key) {
-    if (board.of(key) == TargetPhase::kUnreadable) exporter.hold(owner_of_target(key));
+    if (board.of(key).phase == TargetPhase::kUnreadable) exporter.hold(owner_of_target(key));
     observer.waking_inventories("store");
     wake_namespace_inventories(key.ns, {});
   });

@@ -191,6 +191,9 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
                                {"version", cli::version()},
                                {"commit", cli::commit()},
                                {"flags", flags.given}});
+  for (const std::string& flag : flags.without_effect) {
+    log.info("a flag is accepted and has no effect", {{"flag", flag}});
+  }
   manager.start();
   if (elector) {
     elector->start([&] { manager.lead(); }, [&](const std::string& why) { end.lost(why); },

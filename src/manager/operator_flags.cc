@@ -19,6 +19,7 @@ struct ZapTexts {
   bool development = false;
   std::string encoder;
   std::string level;
+  std::string stack_level;
 };
 
 /// Texts as given; checked and converted afterwards.
@@ -41,6 +42,7 @@ struct Texts {
   std::string resync = "12h";
   std::int64_t dispatch_workers = 4;
   std::int64_t dispatch_queue = 512;
+  std::string dispatch_wait;
   ZapTexts zap;
   std::string log_level = "info";
   std::string log_format = "json";
@@ -78,6 +80,8 @@ void declare_zap(CLI::App& app, ZapTexts& zap) {
   cli::add_flag_value(app, "--zap-encoder", zap.encoder, "json, console: as --log-format");
   cli::add_flag_value(app, "--zap-log-level", zap.level,
                       "debug, info, error, panic, or a number from 1 on, which is debug");
+  cli::add_flag_value(app, "--zap-stacktrace-level", zap.stack_level,
+                      "info, error, panic: accepted; lines of the log have no stacks");
 }
 
 void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
@@ -176,6 +180,8 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
          "Threads for lists beside the watches, reviews and discovery; 0 or less: the default");
   number("--collect-dispatch-queue-size", texts.dispatch_queue,
          "Events of a watch that may wait, each counted as 8 KiB; 0 or less: the default");
+  text("--collect-dispatch-enqueue-wait", texts.dispatch_wait,
+       "Accepted; a watch whose queue is full is not read on, without a wait before");
   text("--informer-resync-period", texts.resync,
        "Everything is listed anew after so long, as a backstop; 0: the default");
   text("--log-level", texts.log_level, "debug, info, warn, error");
@@ -218,6 +224,12 @@ base::Result<> read_logging(const Texts& texts, OperatorFlags& flags) {
       return base::configuration("--zap-log-level takes debug, info, error, panic or a number");
     }
     level = number ? "debug" : zap.level == "panic" ? "error" : zap.level;
+  }
+  if (!zap.stack_level.empty()) {
+    if (zap.stack_level != "info" && zap.stack_level != "error" && zap.stack_level != "panic") {
+      return base::configuration("--zap-stacktrace-level takes info, error or panic");
+    }
+    flags.without_effect.emplace_back("--zap-stacktrace-level");
   }
   KL_ASSIGN(flags.log_level, base::parse_log_level(level));
   return {};
@@ -278,6 +290,12 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
   }
   if (texts.dispatch_queue > 0) {
     m.watch_queue_bytes = static_cast<std::size_t>(texts.dispatch_queue) * kEventBytes;
+  }
+  if (!texts.dispatch_wait.empty()) {
+    if (const auto wait = base::parse_duration(texts.dispatch_wait); !wait) {
+      return wait.error().with_prefix("--collect-dispatch-enqueue-wait");
+    }
+    flags.without_effect.emplace_back("--collect-dispatch-enqueue-wait");
   }
   KL_TRY(read_logging(texts, flags));
   m.sinks.allow_loopback = texts.allow_loopback;

@@ -30,6 +30,7 @@ struct OperatorFlags {
   WebhookOptions webhooks;
   bool pprof = false;
   std::string pprof_address = ":6060";
+  std::vector<std::string> without_effect;  ///< flags of the original that mean nothing here
   std::string given;  ///< all flags that were given, for the log: none of them holds a secret
 };
 

@@ -68,6 +68,18 @@ TEST(OperatorFlags, TheOlderSpellingsOfLogging) {
   }
 }
 
+TEST(OperatorFlags, WhatMeansNothingHereIsAcceptedAndTold) {
+  const auto got =
+      read({"--zap-stacktrace-level=panic", "--collect-dispatch-enqueue-wait", "25ms"});
+  ASSERT_FALSE(got.code) << got.err;
+  EXPECT_THAT(
+      got.flags.without_effect,
+      ::testing::UnorderedElementsAre("--zap-stacktrace-level", "--collect-dispatch-enqueue-wait"));
+  EXPECT_TRUE(read({}).flags.without_effect.empty());
+  EXPECT_THAT(read({"--zap-stacktrace-level=warn"}).err, HasSubstr(" takes "));
+  EXPECT_EQ(read({"--collect-dispatch-enqueue-wait=soon"}).code, cli::kExitFailed);
+}
+
 TEST(OperatorFlags, NumbersOfTheCollection) {
   const auto usual = read({"--collect-dispatch-workers=0", "--collect-dispatch-queue-size=-1",
                            "--informer-resync-period=0s"});

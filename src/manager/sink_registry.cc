@@ -195,9 +195,13 @@ base::Result<std::shared_ptr<exporter::SharedSink>> SinkRegistry::open(
       return it->second.sink;
     }
   }
-  KL_ASSIGN(auto made, make());
+  auto made = make();
+  if (!made) {
+    telemetry_.backend_failed(made.error());
+    return made.error();
+  }
   auto shared = std::make_shared<exporter::SharedSink>(
-      behind(fences_, metered(telemetry_, clock_, type, std::move(made))));
+      behind(fences_, metered(telemetry_, clock_, type, std::move(*made))));
   const std::scoped_lock lock(mutex_);
   backends_.insert_or_assign(name.text(),
                              Backend{.identity = identity, .sink = shared, .used_at = now});

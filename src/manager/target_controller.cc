@@ -132,9 +132,9 @@ std::optional<base::Error> TargetController::collect(const Ptr& target, StatusDr
 }
 
 void TargetController::read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
-                                    TargetPhase& phase) {
+                                    TargetStanding& standing) {
   const collector::Signals signals = collector_.signals(owner_of_target(target->key()));
-  phase = take_signals(signals, facts);
+  standing = take_signals(signals, facts, board_.of(target->key()));
   if (!signals.registered) return;
   draft.set_field("extractionFailures", static_cast<std::int64_t>(facts.extraction_failures));
   draft.set_field("lastExtractionError", facts.last_extraction_error.empty()
@@ -175,8 +175,8 @@ void TargetController::check_sinks(const base::Context& context, const std::stri
   }
 }
 
-void TargetController::set_phase(const Key& key, TargetPhase phase) {
-  if (board_.set(key, phase) && on_phase_) on_phase_(key);
+void TargetController::set_standing(const Key& key, TargetStanding standing, std::uint64_t as_of) {
+  if (board_.set(key, std::move(standing), as_of) && on_phase_) on_phase_(key);
 }
 
 base::Result<std::optional<base::Duration>> TargetController::reconcile(
@@ -190,7 +190,7 @@ base::Result<std::optional<base::Duration>> TargetController::reconcile(
   const Subject subject = subject_of(kKind, target->manifest);
   if (target->deleting()) {
     collector_.unregister_target(owner_of_target(key));
-    set_phase(key, TargetPhase::kGone);
+    set_standing(key, {.phase = TargetPhase::kGone});
     KL_TRY(let_go(context, writer_, target->manifest, subject, kFinalizer));
     return std::optional<base::Duration>();
   }
@@ -208,21 +208,22 @@ base::Result<std::optional<base::Duration>> TargetController::live(const base::C
   const std::string& ns = target->meta().ns;
   if (caches_.profiles.waiting(ns) || caches_.scopes.waiting(ns) ||
       caches_.inventories.waiting(ns)) {
-    set_phase(target->key(), TargetPhase::kUnknown);
+    set_standing(target->key(), {.phase = TargetPhase::kUnknown});
     return std::optional<base::Duration>(kLookAgain);
   }
   StatusDraft draft(target->manifest, clock_.now());
   TargetFacts facts;
-  TargetPhase phase = TargetPhase::kUnknown;
-  facts.blocked = collect(target, draft, facts, phase);
+  TargetStanding standing;
+  const std::uint64_t as_of = board_.refusals(target->key());
+  facts.blocked = collect(target, draft, facts, standing.phase);
   if (facts.blocked) {
     // Before its rows go: inventories shall not take that for a change of what there is.
-    set_phase(target->key(), phase);
+    set_standing(target->key(), standing);
     collector_.unregister_target(owner_of_target(target->key()));
   } else {
-    read_signals(target, draft, facts, phase);
+    read_signals(target, draft, facts, standing);
+    set_standing(target->key(), std::move(standing), as_of);
   }
-  set_phase(target->key(), phase);
   // Exports need not wait for what the status says of sinks.
   if (sinks_.waiting("", ns)) return std::optional<base::Duration>(kLookAgain);
   if (!facts.blocked) check_sinks(context, ns, facts);

@@ -70,8 +70,9 @@ class TargetController {
                                          const select::Selection& selection,
                                          const select::NamespaceResult* namespaces) const;
   void check_sinks(const base::Context& context, const std::string& ns, TargetFacts& facts);
-  void read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts, TargetPhase& phase);
-  void set_phase(const Key& key, TargetPhase phase);
+  void read_signals(const Ptr& target, StatusDraft& draft, TargetFacts& facts,
+                    TargetStanding& standing);
+  void set_standing(const Key& key, TargetStanding standing, std::uint64_t as_of = UINT64_MAX);
   [[nodiscard]] select::NamespaceLimits limits(const ScopePtr& scope) const;
 
   TenantCaches caches_;

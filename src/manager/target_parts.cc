@@ -105,21 +105,31 @@ std::optional<base::Error> cluster_kinds_denied(const collector::Collector& coll
   return std::nullopt;
 }
 
-TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts) {
+TargetStanding take_signals(const collector::Signals& signals, TargetFacts& facts,
+                            const TargetStanding& before) {
   facts.complete = signals.complete;
   facts.rows = signals.row_count;
   facts.forbidden_namespaces = signals.forbidden_namespaces;
   if (signals.access_check_error) facts.access_check_error = signals.access_check_error->message;
   facts.extraction_failures = signals.extraction_failures;
   facts.last_extraction_error = signals.last_extraction_error;
-  if (!signals.registered) return TargetPhase::kUnknown;
-  if (!signals.error) return signals.complete ? TargetPhase::kComplete : TargetPhase::kUnknown;
+  using enum TargetPhase;
+  TargetStanding now{.phase = kUnknown, .unread = signals.forbidden_namespaces};
+  if (!signals.registered) return now;
+  // A right that is back is of no use before what it is for was read.
+  if (signals.evaluating) add_to(now.unread, before.unread);
+  if (!signals.error) {
+    const bool returns = signals.evaluating && before.phase == kUnreadable;
+    now.phase = !signals.complete ? kUnknown : returns ? kUnreadable : kComplete;
+    return now;
+  }
   // What was read before stays and is exported; the target says that it does not go on. But the
   // rows of what may not be listed any more have gone from memory: sinks keep what they have.
   const bool refused = signals.error->reason == "forbidden";
   facts.failed = signals.error;
   facts.failed->reason = kFailed;
-  return signals.complete && !refused ? TargetPhase::kComplete : TargetPhase::kUnreadable;
+  now.phase = signals.complete && !refused ? kComplete : kUnreadable;
+  return now;
 }
 
 }  // namespace kollect::manager

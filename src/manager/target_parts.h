@@ -57,6 +57,8 @@ std::optional<base::Error> cluster_kinds_denied(const collector::Collector& coll
                                                 const ScopeRules* rules);
 
 /// What the collector says of a registered target, and how that counts for inventories.
-TargetPhase take_signals(const collector::Signals& signals, TargetFacts& facts);
+/// `before`: how it counted so far.
+TargetStanding take_signals(const collector::Signals& signals, TargetFacts& facts,
+                            const TargetStanding& before);
 
 }  // namespace kollect::manager

@@ -20,7 +20,7 @@ void tell(const base::Context& context, Writer& writer, const Subject& subject,
     if (one.reason.empty()) {
       writer.end_topic(subject, one.topic);
     } else {
-      writer.event(context, subject, one.topic, one.warning, one.reason, one.message);
+      writer.event(context, subject, one.topic, one.warning, one.reason, one.message, one.logged);
     }
   }
 }

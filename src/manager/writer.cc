@@ -85,7 +85,8 @@ base::Result<> Writer::remove(const base::Context& context, const Subject& subje
 }
 
 void Writer::event(const base::Context& context, const Subject& subject, const std::string& topic,
-                   bool warning, const std::string& reason, const std::string& message) {
+                   bool warning, const std::string& reason, const std::string& message,
+                   bool logged) {
   if (!may_write(subject)) return;
   {
     const std::scoped_lock lock(mutex_);
@@ -93,8 +94,7 @@ void Writer::event(const base::Context& context, const Subject& subject, const s
     if (told == reason) return;
     told = reason;
   }
-  // The exporter has told what an export warns of, once already.
-  if (warning && reason != "ExportWarning" && log_ != nullptr) {
+  if (warning && !logged && log_ != nullptr) {
     log_->warn("an object has a problem", {{"kind", subject.kind},
                                            {"namespace", subject.key.ns},
                                            {"name", subject.key.name},

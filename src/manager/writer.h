@@ -54,9 +54,11 @@ class Writer {
   base::Result<> remove(const base::Context& context, const Subject& subject);
 
   /// An event, unless the last one with this topic said the same. `topic` tells apart what
-  /// may stand side by side ("Degraded", "SinkReachable", "export"). Failures are logged only.
+  /// may stand side by side ("Degraded", "SinkReachable", "export"). Warnings are logged too,
+  /// unless the log has them already. Failures are logged only.
   void event(const base::Context& context, const Subject& subject, const std::string& topic,
-             bool warning, const std::string& reason, const std::string& message);
+             bool warning, const std::string& reason, const std::string& message,
+             bool logged = false);
   /// The next event with this topic is told, whatever it says.
   void end_topic(const Subject& subject, const std::string& topic);
   void forget(const Subject& subject);

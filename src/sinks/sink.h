@@ -27,6 +27,16 @@ struct InventoryId {
   auto operator<=>(const InventoryId&) const = default;
 };
 
+/// What of a target could not be read.
+struct KeptPart {
+  std::string target;  ///< name, or "namespace/name"
+  std::string ns;      ///< of its objects
+  bool operator==(const KeptPart&) const = default;
+};
+
+/// "target/namespace" of each, in their order.
+std::vector<std::string> texts_of(const std::vector<KeptPart>& parts);
+
 /// One inventory's complete row set with what is written beside it.
 struct Export {
   InventoryId inventory;
@@ -43,6 +53,13 @@ struct Export {
   std::vector<std::string> keep_namespaces;
   /// The same for targets of the inventory that never gave a complete list.
   std::vector<std::string> keep_targets;
+  /// The same for single namespaces of a target. Unlike the others they are known before rows go,
+  /// so changes never name rows of theirs as removed.
+  std::vector<KeptPart> keep_parts = {};
+  /// Something that the sink holds stays though it has no row.
+  [[nodiscard]] bool keeps() const {
+    return !keep_namespaces.empty() || !keep_targets.empty() || !keep_parts.empty();
+  }
 };
 
 /// One pass of a running operator over one inventory.

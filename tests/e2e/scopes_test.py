@@ -134,6 +134,42 @@ class Scopes(op.Scenario):
         self.expect("kollecttargets", "apps", "Ready", "True/Collecting")
         op.until("what went meanwhile goes", lambda: self.rows() == ["nodes: n1", "nodes: n3", "nodes: n4"])
 
+    def test_a_right_taken_away_in_one_namespace_leaves_what_was_exported(self):
+        """The other namespaces of the target go on, before and after a restart; when the right is back what went meanwhile goes."""
+        def access(*rules):
+            self.sandbox.call("PUT", "/sandbox/access", {"users": [], "rules": list(rules)})
+            self.sandbox.call("POST", "/sandbox/restart")
+
+        def message():
+            return {c["type"]: c["message"] for c in self.status("kollectinventories", "all").get("conditions", [])}.get("Ready", "")
+
+        def other(verb, name):
+            path = f"/apis/apps/v1/namespaces/ops/deployments{'' if verb == 'POST' else '/' + name}"
+            self.sandbox.call(verb, path, kinds.deployment("ops", name, {}) if verb == "POST" else None)
+
+        there = [kinds.deployment("atlas", "map", {}), kinds.deployment("atlas", "sea", {}),
+                 kinds.ours("KollectTarget", "both", "ops", profileRef="apps", includedNamespaces=["ops", "atlas"])]
+        flags = ("--tenant-mode", "--watch-namespaces", "ops,atlas")
+        denied = {"effect": "deny", "verbs": ["list", "watch"], "resources": ["deployments.apps"], "namespaces": ["atlas"]}
+        self.start(*flags, more=there, program=harness.FAST)
+        everything = ["apps: api", "both: api", "both: map", "both: sea"]
+        op.until("exported", lambda: self.rows() == everything)
+        access(denied)
+        self.expect("kollecttargets", "both", "Synced", "True/ScopeForbidden")
+        other("POST", "new")
+        with_new = ["apps: api", "apps: new", "both: api", "both: map", "both: new", "both: sea"]
+        op.until("the other namespace goes on", lambda: self.rows() == with_new)
+        op.until("it is told", lambda: "both in atlas" in message())
+        # The first export of an operator that has never read the namespace.
+        self.assertEqual(self.operators[-1].stop(), 0)
+        other("DELETE", "new")
+        self.operator("--sqlite-dir", str(self.folder), *flags, program=harness.FAST)
+        op.until("compared", lambda: self.rows() == everything)
+        self.sandbox.call("DELETE", "/apis/apps/v1/namespaces/atlas/deployments/sea")
+        access()
+        self.expect("kollecttargets", "both", "Synced", "True/Collecting")
+        op.until("what went meanwhile goes", lambda: self.rows() == ["apps: api", "both: api", "both: map"])
+
     def test_a_namespace_that_cannot_be_read_stops_no_other(self):
         there = [kinds.deployment("atlas", "map", {}), kinds.ours("KollectTarget", "apps", "atlas", profileRef="apps"),
                  kinds.ours("KollectProfile", "apps", "atlas", targetGVK=kinds.DEPLOYMENT, attributes=[{"name": "n", "path": "$.metadata.name"}])]

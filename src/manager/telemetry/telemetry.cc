@@ -179,6 +179,10 @@ void Telemetry::export_failed(const std::string& kind, const std::string& sink_t
   registry_.counter(kSinkErrors, kSinkErrorsHelp, {{"reason", sink_error_reason(error)}}).add();
 }
 
+void Telemetry::backend_failed(const base::Error& error) {
+  registry_.counter(kSinkErrors, kSinkErrorsHelp, {{"reason", sink_error_reason(error)}}).add();
+}
+
 void Telemetry::attempted(const std::string& sink_type, base::Duration took, std::uint64_t bytes) {
   registry_
       .histogram("kollect_export_duration_seconds", "Time of a pass over a sink, good or bad.",

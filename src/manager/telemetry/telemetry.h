@@ -34,6 +34,8 @@ class Telemetry {
   /// only.
   void export_failed(const std::string& kind, const std::string& sink_type, base::Duration took,
                      const base::Error& error);
+  /// A backend could not even be built.
+  void backend_failed(const base::Error& error);
   /// The rows of an inventory have become many (ExportShardWarning).
   void many_rows();
   /// Bindings that a pass of `controller` found to have nothing new.

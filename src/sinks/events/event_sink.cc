@@ -397,11 +397,12 @@ class ChangeSink final : public EventSink {
                           const inventory::RowSet& rows, const std::string& hash,
                           ExportReport& report) {
     Memory& memory = memory_of(head);
-    const bool partial = !head.keep_targets.empty() || !head.keep_namespaces.empty();
-    const base::WallTime at = begin(
-        memory, head,
-        fmt::format("{} {} {} {} {}", hash, head.generation, limit_of(head),
-                    base::join(head.keep_targets, ","), base::join(head.keep_namespaces, ",")));
+    const bool partial = head.keeps();
+    const base::WallTime at =
+        begin(memory, head,
+              fmt::format("{} {} {} {} {} {}", hash, head.generation, limit_of(head),
+                          base::join(head.keep_targets, ","), base::join(head.keep_namespaces, ","),
+                          base::join(texts_of(head.keep_parts), ",")));
     memory.tried.clear();
     ChangeEvents events(head);
     const std::string checksum = rows.checksum();

@@ -197,6 +197,7 @@ Message ChangeEvents::mark(std::string_view type, base::WallTime at, std::size_t
   }
   add_list("keepTargets", targets);
   add_list("keepNamespaces", head_->keep_namespaces);
+  add_list("keepParts", texts_of(head_->keep_parts));
   Message out = event(type, at, rest);
   // Not the same key for both marks: a compacted topic would keep the last one only.
   out.key = fmt::format("{}/{}", place_, type);

@@ -182,7 +182,7 @@ base::Result<> PassJob::keep_rows(const Try& one) {
   // Files of trees stay as they are; of documents the rows have to be written again.
   const auto& spec = options_.layout;
   if (spec.mode.value_or(LayoutMode::kDocument) != LayoutMode::kDocument || !one.tree) return {};
-  if (exp.keep_namespaces.empty() && exp.keep_targets.empty()) return {};
+  if (!exp.keeps()) return {};
   const PartSiblings siblings(exp, spec);
   TreeEditor tree(one.store, one.tree);
   std::vector<std::string> paths;

@@ -65,7 +65,7 @@ base::Result<std::optional<inventory::RowSet>> with_kept_rows(
     const Export& exp,
     const std::function<base::Result<>(std::string_view, inventory::RowSet&)>& read,
     const std::vector<std::string>& documents) {
-  if (documents.empty() || (exp.keep_namespaces.empty() && exp.keep_targets.empty())) {
+  if (documents.empty() || !exp.keeps()) {
     return std::optional<inventory::RowSet>();
   }
   inventory::RowSet old;

@@ -181,8 +181,7 @@ bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_ou
                std::string_view path, const std::function<std::optional<std::string>()>& read_old) {
   const auto& namespaces = exp.keep_namespaces;
   const auto& targets = exp.keep_targets;
-  if (laid_out.mode == LayoutMode::kDocument || (namespaces.empty() && targets.empty()))
-    return false;
+  if (laid_out.mode == LayoutMode::kDocument || !exp.keeps()) return false;
   Told told;
   if (const auto old = read_old()) {
     if (!read_index(*old).empty()) return false;
@@ -194,9 +193,16 @@ bool must_keep(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_ou
     return !paths.path_template().uses(place) || may_name(path, names, spec.max_segment_length);
   };
   if (told.ns ? has(namespaces, *told.ns) : by_path("sourceNamespace", namespaces)) return true;
-  if (!told.target) return by_path("targetName", targets);
-  return has(targets, told.target_name) ||
-         has(targets, fmt::format("{}/{}", told.target_namespace, told.target_name));
+  const auto of_target = [&](const std::vector<std::string>& names) {
+    if (!told.target) return by_path("targetName", names);
+    return has(names, told.target_name) ||
+           has(names, fmt::format("{}/{}", told.target_namespace, told.target_name));
+  };
+  if (of_target(targets)) return true;
+  return std::ranges::any_of(exp.keep_parts, [&](const KeptPart& part) {
+    return (told.ns ? *told.ns == part.ns : by_path("sourceNamespace", {part.ns})) &&
+           of_target({part.target});
+  });
 }
 
 bool parses_as_own(const Export& exp, const LayoutSpec& spec, const LaidOut& laid_out,

@@ -76,7 +76,7 @@ bool SetLedger::same_head(const Export& other) const {
   return head.inventory == other.inventory && head.generation == other.generation &&
          head.cluster == other.cluster && head.resource_key == other.resource_key &&
          head.max_bytes == other.max_bytes && head.keep_namespaces == other.keep_namespaces &&
-         head.keep_targets == other.keep_targets;
+         head.keep_targets == other.keep_targets && head.keep_parts == other.keep_parts;
 }
 
 }  // namespace kollect::sinks

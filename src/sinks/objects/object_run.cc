@@ -176,7 +176,7 @@ base::Result<std::vector<std::string>> ObjectRun::documents_of_last_export() {
 }
 
 base::Result<> ObjectRun::merge_kept_rows() {
-  if (exp_.keep_namespaces.empty() && exp_.keep_targets.empty()) return {};
+  if (!exp_.keeps()) return {};
   const auto texts = documents_of_last_export();
   if (!texts.has_value()) {
     return texts.error().with_prefix(

@@ -37,8 +37,7 @@ class ObjectSink final : public Sink {
 
   base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
     auto known = memory_.extract(key_of(pass.head));
-    const bool sure = !known.empty() && pass.changes != nullptr && pass.head.keep_targets.empty() &&
-                      pass.head.keep_namespaces.empty();
+    const bool sure = !known.empty() && pass.changes != nullptr && !pass.head.keeps();
     ExportReport report;
     if (sure && known.mapped().same(pass)) {
       report.unchanged = known.mapped().memory.objects.size();
@@ -73,8 +72,7 @@ class ObjectSink final : public Sink {
 
     [[nodiscard]] bool same(const Pass& pass) const {
       return set_hash == pass.set_hash && head.generation == pass.head.generation &&
-             head.max_bytes == pass.head.max_bytes && head.keep_targets.empty() &&
-             head.keep_namespaces.empty();
+             head.max_bytes == pass.head.max_bytes && !head.keeps();
     }
   };
 

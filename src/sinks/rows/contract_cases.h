@@ -99,6 +99,18 @@ TEST_P(RowSinkContract, WhatCouldNotBeReadStays) {  // P-9, X-9
             (Lines{"uid-b", "uid-d", "uid-e"}));
 }
 
+TEST_P(RowSinkContract, NamespacesThatATargetCannotReadStay) {
+  write(set_of({{"a", "{}", "lab", "", "web"},
+                {"b", "{}", "quay", "", "web"},
+                {"c", "{}", "lab", "", "db"},
+                {"d", "{}", "lab", "", "mail"}}),
+        head(0));
+  auto exp = head(1);
+  exp.keep_parts = {{.target = "web", .ns = "lab"}, {.target = "harbor/db", .ns = "lab"}};
+  EXPECT_EQ(write(set_of({}), exp).removed, 2U);
+  EXPECT_EQ(world_->ask("SELECT source_uid FROM inventory ORDER BY 1"), (Lines{"uid-a", "uid-c"}));
+}
+
 TEST_P(RowSinkContract, OneKeyTwiceInASet) {
   const auto set = set_of({{"a", R"({"n":1})", "quay", "u", "t", "ns-1"},
                            {"a", R"({"n":2})", "quay", "u", "t", "ns-2"},

@@ -66,9 +66,12 @@ bool Keep::holds(std::string_view target_namespace, std::string_view target_name
     return std::find(list.begin(), list.end(), text) != list.end();
   };
   if (!ns.empty() && has(head_->keep_namespaces, ns)) return true;
-  if (head_->keep_targets.empty()) return false;
-  return has(head_->keep_targets, target_name) ||
-         has(head_->keep_targets, fmt::format("{}/{}", target_namespace, target_name));
+  if (head_->keep_targets.empty() && head_->keep_parts.empty()) return false;
+  const std::string full = fmt::format("{}/{}", target_namespace, target_name);
+  if (has(head_->keep_targets, target_name) || has(head_->keep_targets, full)) return true;
+  return std::ranges::any_of(head_->keep_parts, [&](const KeptPart& part) {
+    return part.ns == ns && (part.target == target_name || part.target == full);
+  });
 }
 
 std::string collapsed_warning(const InventoryId& inventory, std::uint64_t collapsed) {
