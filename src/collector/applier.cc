@@ -103,7 +103,7 @@ void Applier::take(const LaneIndex::Entry& entry, base::json::View object, const
     }
     return;
   }
-  core.tally->add(extracted->type_mismatches, extracted->prune_errors);
+  core.tally->add(extracted->mistyped, extracted->prune_errors);
   if (core.tally->succeeded(id.uid_hash)) bell_.signal(core.target);
   store_.upsert(*entry.owner, source_,
                 {.target_namespace = entry.owner->ns,

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,7 +70,7 @@ struct Signals {
   std::string last_extraction_error;  ///< "ns/name: attribute: class: text"; empty when none fails
   std::uint64_t policy_errors = 0;    ///< matchPolicy evaluations that failed (L-4)
   std::string last_policy_error;
-  std::uint64_t type_mismatches = 0;
+  std::map<std::string, std::uint64_t> mistyped;  ///< values that do not fit, by attribute
   std::uint64_t prune_errors = 0;
   std::size_t watches = 0;  ///< open watches that feed this target
 };

@@ -13,10 +13,12 @@ std::string text_of(const Signals& s) {
   const auto error = [](const std::optional<base::Error>& e) {
     return e ? e->reason + ":" + e->message : std::string();
   };
+  std::uint64_t mistyped = 0;
+  for (const auto& [attribute, count] : s.mistyped) mistyped += count;
   return fmt::format("{} {} {} {} {} {} {} {} {} {}\n{}\n{}\n{}\n{}", s.complete, s.evaluating,
                      fmt::join(s.notes, ","), fmt::join(s.forbidden_namespaces, ","),
-                     s.extraction_failures, s.policy_errors, s.type_mismatches, s.prune_errors,
-                     s.watches, s.registered, error(s.error), error(s.access_check_error),
+                     s.extraction_failures, s.policy_errors, mistyped, s.prune_errors, s.watches,
+                     s.registered, error(s.error), error(s.access_check_error),
                      s.last_extraction_error, s.last_policy_error);
 }
 
@@ -62,7 +64,7 @@ void Engine::add_placement(Signals& signals, const Registered& target, const Pla
   if (signals.last_extraction_error.empty()) signals.last_extraction_error = counts.last_failure;
   signals.policy_errors += counts.policy_errors;
   if (signals.last_policy_error.empty()) signals.last_policy_error = counts.last_policy_error;
-  signals.type_mismatches += counts.type_mismatches;
+  for (const auto& [attribute, count] : counts.mistyped) signals.mistyped[attribute] += count;
   signals.prune_errors += counts.prune_errors;
   std::optional<base::Error> error = placement.error;
   if (error && error->reason == "discovery-pending") {

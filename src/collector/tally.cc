@@ -87,10 +87,13 @@ void Tally::add(const select::PolicyErrors& errors) {
   counts_.last_policy_error = errors.last;
 }
 
-void Tally::add(std::uint32_t type_mismatches, std::uint32_t prune_errors) {
-  if (type_mismatches == 0 && prune_errors == 0) return;
+void Tally::add(const std::vector<std::string_view>& mistyped, std::uint32_t prune_errors) {
+  if (mistyped.empty() && prune_errors == 0) return;
   const std::scoped_lock lock(mutex_);
-  counts_.type_mismatches += type_mismatches;
+  for (const std::string_view attribute : mistyped) {
+    const auto known = counts_.mistyped.find(attribute);
+    ++(known == counts_.mistyped.end() ? counts_.mistyped[std::string(attribute)] : known->second);
+  }
   counts_.prune_errors += prune_errors;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "inventory/row_store.h"
 #include "select/selection.h"
@@ -25,7 +26,7 @@ class Tally {
     std::string last_failure;  ///< of an object that fails now
     std::uint64_t policy_errors = 0;
     std::string last_policy_error;
-    std::uint64_t type_mismatches = 0;
+    std::map<std::string, std::uint64_t, std::less<>> mistyped;  ///< values, by attribute
     std::uint64_t prune_errors = 0;
   };
 
@@ -40,7 +41,7 @@ class Tally {
   void drop_namespaces(const std::set<std::uint64_t>& namespaces);
 
   void add(const select::PolicyErrors& errors);
-  void add(std::uint32_t type_mismatches, std::uint32_t prune_errors);
+  void add(const std::vector<std::string_view>& mistyped, std::uint32_t prune_errors);
   [[nodiscard]] Counts counts() const;
 
  private:

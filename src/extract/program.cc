@@ -186,7 +186,10 @@ std::expected<Extracted, ExtractError> Program::extract(View object,
       continue;
     }
     if (yielded.yield == Yield::kAbsent) values += "null";
-    if (yielded.type_mismatch) ++extracted.type_mismatches;
+    if (yielded.type_mismatch) {
+      ++extracted.type_mismatches;
+      extracted.mistyped.push_back(attribute.name);
+    }
     spans[i] = {begin, values.size()};
   }
   if (impl.pruner) {

@@ -65,6 +65,8 @@ struct AttributeTrace {
 struct Extracted {
   std::string attributes_json;
   std::uint32_t type_mismatches = 0;
+  /// Names of the attributes whose values do not fit their types; valid as long as the program.
+  std::vector<std::string_view> mistyped = {};
   std::uint32_t prune_errors = 0;  ///< failed evaluations of prune.cel, which counted as false
 };
 

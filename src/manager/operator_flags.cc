@@ -1,6 +1,7 @@
 #include "manager/operator_flags.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ struct ZapTexts {
   std::string encoder;
   std::string level;
   std::string stack_level;
+  std::string time_encoding;
 };
 
 /// Texts as given; checked and converted afterwards.
@@ -82,6 +84,9 @@ void declare_zap(CLI::App& app, ZapTexts& zap) {
                       "debug, info, error, panic, or a number from 1 on, which is debug");
   cli::add_flag_value(app, "--zap-stacktrace-level", zap.stack_level,
                       "info, error, panic: accepted; lines of the log have no stacks");
+  cli::add_flag_value(app, "--zap-time-encoding", zap.time_encoding,
+                      "epoch, millis, nano, iso8601, rfc3339, rfc3339nano: accepted; times of the "
+                      "log are RFC 3339 in UTC");
 }
 
 void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
@@ -230,6 +235,17 @@ base::Result<> read_logging(const Texts& texts, OperatorFlags& flags) {
       return base::configuration("--zap-stacktrace-level takes info, error or panic");
     }
     flags.without_effect.emplace_back("--zap-stacktrace-level");
+  }
+  if (!zap.time_encoding.empty()) {
+    constexpr std::array<std::string_view, 6> kEncodings = {"epoch",   "millis",  "nano",
+                                                            "iso8601", "rfc3339", "rfc3339nano"};
+    if (std::ranges::find(kEncodings, zap.time_encoding) == kEncodings.end()) {
+      return base::configuration(
+          "--zap-time-encoding takes epoch, millis, nano, iso8601, rfc3339 or rfc3339nano");
+    }
+    if (!zap.time_encoding.starts_with("rfc3339")) {
+      flags.without_effect.emplace_back("--zap-time-encoding");
+    }
   }
   KL_ASSIGN(flags.log_level, base::parse_log_level(level));
   return {};

@@ -76,6 +76,9 @@ TEST(OperatorFlags, WhatMeansNothingHereIsAcceptedAndTold) {
       got.flags.without_effect,
       ::testing::UnorderedElementsAre("--zap-stacktrace-level", "--collect-dispatch-enqueue-wait"));
   EXPECT_TRUE(read({}).flags.without_effect.empty());
+  EXPECT_TRUE(read({"--zap-time-encoding=rfc3339"}).flags.without_effect.empty());
+  EXPECT_EQ(read({"--zap-time-encoding=epoch"}).flags.without_effect.size(), 1U);
+  EXPECT_THAT(read({"--zap-time-encoding=sundial"}).err, HasSubstr(" takes "));
   EXPECT_THAT(read({"--zap-stacktrace-level=warn"}).err, HasSubstr(" takes "));
   EXPECT_EQ(read({"--collect-dispatch-enqueue-wait=soon"}).code, cli::kExitFailed);
 }

@@ -101,6 +101,7 @@ class Connections(op.Scenario):
             self.expect(tests + name, failed("ConnectionTestFailed"))
             self.assertNotIn("wrong-password-77", self.message(sinks + name) + self.message(tests + name))
             self.assertEqual(self.reasons_of_events(name), ["ConnectionTestFailed"])
+        self.assertIn("; check Secret shop/wrong (key dsn)", self.message(sinks + "wrong"))
         self.expect(sinks + "late", bad("SecretResolveFailed"))
         self.expect(tests + "late", failed("SecretResolveFailed"))
         self.expect(tests + "nowhere", failed("SinkNotFound"))
@@ -121,8 +122,12 @@ class Connections(op.Scenario):
         self.sandbox.patch(API + tests + "down", spec={"ttlSecondsAfterFinished": 1})
         op.until("its time is over", lambda: self.sandbox.ask("GET", API + tests + "down")[0] == 404)
         self.sandbox.call("POST", SECRETS, {"metadata": {"name": "late"}, "data": {"dsn": good}})
-        self.request(sinks + "late", "2026-02-03T04:05:06Z")
         self.expect(sinks + "late", GOOD)
+        # A Secret that breaks is noticed as soon as one that is put right, long before the next probe.
+        self.sandbox.patch(SECRETS + "/late", data={"dsn": base64.b64encode(wrong.encode()).decode()})
+        self.expect(sinks + "late", bad("ConnectionTestFailed"))
+        self.sandbox.call("DELETE", SECRETS + "/late")
+        self.expect(sinks + "late", bad("SecretResolveFailed"))
         self.assertEqual(self.operators[-1].stop(), 0)
 
     def test_a_git_remote(self):
@@ -155,6 +160,11 @@ class Connections(op.Scenario):
         self.sandbox.patch(API + sinks + "open", metadata={"annotations": {"kollect.dev/test-connection": "True"}})
         self.expect(sinks + "open", {**GOOD, "TLSInsecure": "True/InsecureSkipVerify"})
         op.until("the annotation is gone", lambda: not self.sandbox.call("GET", API + sinks + "open")["metadata"].get("annotations"))
+        # So is an authority that is no longer there, or another one.
+        self.sandbox.call("DELETE", SECRETS + "/ca")
+        self.expect(sinks + "good", bad("SecretResolveFailed"))
+        self.sandbox.call("POST", SECRETS, {"metadata": {"name": "ca"}, "data": {"ca.crt": base64.b64encode(ca.encode()).decode()}})
+        self.expect(sinks + "good", GOOD)
         self.sandbox.patch(API + sinks + "open", spec={"tls": {"insecureSkipVerify": False}})
         self.expect(sinks + "open", {})
         self.assertEqual(op.subprocess.run(["git", "-C", str(pathlib.Path(op.GIT["GIT_ROOT"]) / "probed.git"), "for-each-ref"], check=True,

@@ -11,18 +11,10 @@ import tempfile
 import termios
 
 import harness
+import manifests
 import sandbox
 
-OBJECTS = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, namespace: shop}
-data: {k: one}
-"""
+OBJECTS = manifests.namespace("shop") + manifests.config_map("shop", "a", k="one")
 # Context, kind, namespaces (explicit), which ones, filter, sample, attributes, name, write.
 ANSWERS = "yes\nConfigMap\nexplicit\nshop\nnone\nno\n\n\nyes\n"
 

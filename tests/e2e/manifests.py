@@ -12,6 +12,10 @@ def namespace(name):
     return document("Namespace", None, name, api="v1")
 
 
+def config_map(ns, name, **data):
+    return document("ConfigMap", ns, name, api="v1", data=data)
+
+
 def secret(ns, name, **data):
     return document("Secret", ns, name, api="v1", data={key: base64.b64encode(value.encode()).decode() for key, value in data.items()})
 

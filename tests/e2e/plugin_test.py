@@ -7,20 +7,13 @@ import subprocess
 import unittest
 
 import harness
+import manifests
 from sandbox import Sandbox
 
 PLUGIN = str(pathlib.Path(harness.KOLLECT).parent / "kubectl-kollect")
 OURS = "/apis/kollect.dev/v1alpha1/namespaces/shop"
 
-MANIFESTS = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: a, namespace: shop}
-data: {v: "1"}
+MANIFESTS = manifests.namespace("shop") + manifests.config_map("shop", "a", v="1") + """\
 ---
 apiVersion: kollect.dev/v1alpha1
 kind: KollectProfile

@@ -129,11 +129,31 @@ void show_requests(metrics::Page& page, const std::string& server,
   }
 }
 
+namespace {
+std::string label_of(const inventory::Owner& target) {
+  return target.ns.empty() ? target.name : target.ns + "/" + target.name;
+}
+}  // namespace
+
+void show_mistyped(metrics::Page& page, const inventory::Owner& target,
+                   const std::map<std::string, std::uint64_t>& by_attribute) {
+  for (const auto& [attribute, count] : by_attribute) {
+    page.counter("kollect_attribute_type_mismatch_total",
+                 "Values that do not fit the type of their attribute.",
+                 {{"target", label_of(target)}, {"attribute", attribute}}, number(count));
+  }
+}
+
+void show_mistyped(metrics::Page& page, const collector::Collector& collector) {
+  for (const auto& target : collector.targets()) {
+    show_mistyped(page, target, collector.signals(target).mistyped);
+  }
+}
+
 void show_prune_errors(metrics::Page& page, const inventory::Owner& target, std::uint64_t errors) {
   page.counter("kollect_prune_errors_total",
                "Evaluations of export.prune.cel that failed and cut nothing.",
-               {{"target", target.ns.empty() ? target.name : target.ns + "/" + target.name}},
-               number(errors));
+               {{"target", label_of(target)}}, number(errors));
 }
 
 void show_prune_errors(metrics::Page& page, const collector::Collector& collector) {

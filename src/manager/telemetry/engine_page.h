@@ -33,6 +33,10 @@ std::size_t show_inventory(metrics::Page& page, const std::string& kind, const s
 void show_requests(metrics::Page& page, const std::string& server,
                    const kube::RequestCounts& counts);
 
+/// Values of one target that do not fit the types of their attributes, and of all targets.
+void show_mistyped(metrics::Page& page, const inventory::Owner& target,
+                   const std::map<std::string, std::uint64_t>& by_attribute);
+void show_mistyped(metrics::Page& page, const collector::Collector& collector);
 /// Expressions of prune.cel that failed, of one target and of all that are registered.
 void show_prune_errors(metrics::Page& page, const inventory::Owner& target, std::uint64_t errors);
 void show_prune_errors(metrics::Page& page, const collector::Collector& collector);

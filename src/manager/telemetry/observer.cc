@@ -215,6 +215,7 @@ void Observer::fill(metrics::Page& page) {
   for (const auto& [controller, queue] : queues_) show_queue(page, controller, *queue);
   show_collector(page, parts_.collector.stats());
   show_prune_errors(page, parts_.collector);
+  show_mistyped(page, parts_.collector);
   show_store(page, parts_.store.stats());
   show_requests(page, parts_.client.config().server, parts_.client.request_counts());
   show_looks(page, std::string(kInventory), parts_.exporter.looks(false));

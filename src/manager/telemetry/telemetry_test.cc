@@ -104,6 +104,7 @@ TEST(Telemetry, ThePageIsTheCatalogue) {
   EXPECT_THROW((void)metered(telemetry, clock, "git", std::make_unique<Thrower>())
                    ->apply(base::Context(clock, {}), pass),
                std::runtime_error);
+  telemetry.backend_failed(base::configuration("no such option"));
   telemetry.many_rows();
   telemetry.dependents_unknown("KollectInventory", "sink");
   queue.add({.ns = "shop", .name = "all"});
@@ -119,6 +120,7 @@ TEST(Telemetry, ThePageIsTheCatalogue) {
     show_queue(page, "KollectInventory", queue);
     show_collector(page, collector_stats());
     show_prune_errors(page, target, 3);
+    show_mistyped(page, target, {{"ready", 2}});
     show_store(page, {.rows = 42});
     exporter::InventoryStatus status;
     status.bindings.resize(2);

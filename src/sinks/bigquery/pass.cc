@@ -42,7 +42,7 @@ class Reconciliation {
       : work_(work),
         partition_(partition),
         keep_(head),
-        places_(!head.keep_namespaces.empty() || !head.keep_targets.empty()),
+        places_(head.keeps()),
         targets_(targets),
         dry_run_(dry_run),
         give_way_(std::move(give_way)) {}
