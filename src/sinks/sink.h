@@ -119,7 +119,8 @@ class Sink {
   /// One pass: only what changed is written where the backend can. This form copies all rows and
   /// calls export_all.
   virtual base::Result<ExportReport> apply(const base::Context& context, const Pass& pass);
-  /// True when apply() can do with the changes alone.
+  /// True when apply() can do with the changes alone. May be asked by any thread, also during a
+  /// pass.
   [[nodiscard]] virtual bool takes_changes() const { return false; }
   /// Connects without side effects (spec: sinks 16.1).
   virtual base::Result<> probe(const base::Context& context) = 0;

@@ -80,7 +80,7 @@ class BigquerySink final : public Sink {
     return report;
   }
 
-  [[nodiscard]] bool takes_changes() const override { return duplicates_.empty(); }
+  [[nodiscard]] bool takes_changes() const override { return !duplicates_.any(); }
 
   base::Result<> probe(const base::Context& context) override;
 
@@ -103,8 +103,8 @@ class BigquerySink final : public Sink {
   BigqueryOptions options_;
   google::Api api_;
   Jobs jobs_;
-  std::set<std::string> prepared_;    ///< tables that were there when looked at
-  std::set<std::string> duplicates_;  ///< inventories in whose sets a key stands twice
+  std::set<std::string> prepared_;  ///< tables that were there when looked at
+  rows::Doubled duplicates_;        ///< inventories in whose sets a key stands twice
   std::map<std::string, bigquery::TargetNamespaces> targets_;  ///< of inventories compared so far
 };
 

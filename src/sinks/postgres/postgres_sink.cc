@@ -85,7 +85,7 @@ class PostgresSink final : public Sink {
     return with_retries(context, units, false);
   }
 
-  [[nodiscard]] bool takes_changes() const override { return duplicates_.empty(); }
+  [[nodiscard]] bool takes_changes() const override { return !duplicates_.any(); }
 
   base::Result<> probe(const base::Context& context) override {
     const base::Context limited = context.with_timeout(kProbeDeadline);
@@ -121,8 +121,8 @@ class PostgresSink final : public Sink {
   std::optional<Connection> connection_;
   /// By dry run and name; looked at once per sink.
   std::map<std::pair<bool, std::string>, Table> tables_;
-  std::set<std::string> duplicates_;  ///< inventories in whose sets a key stands twice
-  std::set<std::string> repaired_;    ///< inventories whose history agrees with the table
+  rows::Doubled duplicates_;        ///< inventories in whose sets a key stands twice
+  std::set<std::string> repaired_;  ///< inventories whose history agrees with the table
 };
 
 std::string PostgresSink::table_name(const Export& head) const {

@@ -1,8 +1,10 @@
 // What the sinks with one record per row share: where rows come from, keys, what must stay.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -56,6 +58,29 @@ class Duplicates {
 
  private:
   std::unordered_map<std::uint64_t, std::size_t> left_;  ///< rows of the key still to come
+};
+
+/// Inventories in whose sets a key stands twice: changes alone do not tell which row counts.
+/// Belongs to the thread of the passes, but for any().
+class Doubled {
+ public:
+  void insert(const std::string& inventory) {
+    ids_.insert(inventory);
+    any_ = true;
+  }
+  void erase(const std::string& inventory) {
+    ids_.erase(inventory);
+    any_ = !ids_.empty();
+  }
+  [[nodiscard]] bool contains(const std::string& inventory) const {
+    return ids_.contains(inventory);
+  }
+  /// From any thread: what a sink says while it is at work.
+  [[nodiscard]] bool any() const { return any_; }
+
+ private:
+  std::set<std::string> ids_;
+  std::atomic<bool> any_ = false;
 };
 
 /// Which rows stay in the table although the set does not hold them (P-9, X-9).

@@ -1,7 +1,6 @@
 #include "sinks/sqlite/sqlite_sink.h"
 
 #include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -80,10 +79,12 @@ ExportReport all_new(const std::vector<Unit>& units, const std::string& table) {
 }  // namespace
 
 struct SqliteSink::Impl {
+  Impl(fs::path at, SqliteOptions how) : file(std::move(at)), options(std::move(how)) {}
+
   fs::path file;
   SqliteOptions options;
   std::optional<Database> database;  // opened by the first export, then kept
-  std::set<std::string> duplicates;  // inventories in whose sets a key stands twice
+  rows::Doubled duplicates;          // inventories in whose sets a key stands twice
 
   base::Result<> open();
   /// What must be there when nothing may be made. Error: terminal, naming it.
@@ -203,7 +204,7 @@ base::Result<ExportReport> SqliteSink::Impl::compare(const base::Context& contex
 }
 
 SqliteSink::SqliteSink(fs::path file, SqliteOptions options)
-    : impl_(std::make_unique<Impl>(Impl{std::move(file), std::move(options), std::nullopt, {}})) {}
+    : impl_(std::make_unique<Impl>(std::move(file), std::move(options))) {}
 
 SqliteSink::~SqliteSink() = default;
 
@@ -248,7 +249,7 @@ base::Result<ExportReport> SqliteSink::apply(const base::Context& context, const
 }
 
 bool SqliteSink::takes_changes() const {
-  return impl_->duplicates.empty();
+  return !impl_->duplicates.any();
 }
 
 base::Result<> SqliteSink::probe(const base::Context& context) {
