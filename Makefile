@@ -49,7 +49,7 @@ cel-diff: build ## random expressions (CEL_EXPRESSIONS, CEL_SEED) against the ev
 
 servers: ## kube-apiserver, etcd, Flux Operator and helm for tests, built once into a cache outside the tree
 	@scripts/install-deps.sh test
-	@scripts/servers/build.sh etcd kube-apiserver kubectl flux-operator helm versitygw nats-server azurite bqemulator fake-gcs-server
+	@scripts/servers/build.sh etcd kube-apiserver kubectl flux-operator helm versitygw nats-server azurite bqemulator fake-gcs-server secantusd-py
 	@scripts/servers/build.sh kafka
 
 bench: all servers ## benchmarks of the rooms, and collect against a raw list on a real kube-apiserver

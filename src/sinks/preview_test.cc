@@ -68,6 +68,15 @@ TEST(Preview, AsRecorded) {
                              "text NOT NULL"));
       got.erase("postgres");
     }
+    // The index begins with the cluster (K-43).
+    if (const Value* mongodb = want.find("mongodb")) {
+      base::json::Array keys = {Value("cluster")};
+      const auto& recorded = mongodb->find("expectedIndexKeys")->as_array();
+      keys.insert(keys.end(), recorded.begin(), recorded.end());
+      Object ours;
+      ours.set("expectedIndexKeys", Value(std::move(keys)));
+      want.set("mongodb", Value(std::move(ours)));
+    }
     EXPECT_EQ(base::json::canonical(Value(std::move(got))),
               base::json::canonical(Value(std::move(want))));
   }

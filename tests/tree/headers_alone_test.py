@@ -20,6 +20,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPILER = sys.argv[1]
 FLAGS = ["-std=c++23", "-Wall", "-Wextra", '-DKOLLECT_SOURCE_DIR="."', "-fsyntax-only"]
+# The only library of ours whose headers lie in a folder of their own.
+FOLDERS = subprocess.run(["pkg-config", "--cflags", "libmongoc-1.0"], capture_output=True, text=True, check=True).stdout.split()
 PLACES = [ROOT / "src", ROOT / "tests"]
 MEMORY = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "kollect/headers_alone.json"
 REMEMBERED = 3000
@@ -46,7 +48,7 @@ def key_of(header, compiler):
 def try_header(header):
     """Compiler output, empty when the header compiles alone and twice in a row."""
     name = header.relative_to(ROOT / "src")
-    run = subprocess.run([COMPILER, *FLAGS, *(f"-I{place}" for place in PLACES), "-x", "c++", "-"],
+    run = subprocess.run([COMPILER, *FLAGS, *FOLDERS, *(f"-I{place}" for place in PLACES), "-x", "c++", "-"],
                          input=f'#include "{name}"\n#include "{name}"\n', capture_output=True, text=True, check=False)
     return "" if run.returncode == 0 else f"{name}:\n{run.stderr}"
 
