@@ -69,6 +69,7 @@ struct InventoryPlan {
   /// With kLastOfUid every change is a comparison with what the backend holds.
   inventory::RowChoice choice = inventory::RowChoice::kAll;
   std::optional<std::string> resource_key;
+  std::map<std::string, std::string> attribute_types = {};  ///< as in sinks::Export
   std::vector<std::string> keep_targets;
   std::vector<sinks::KeptPart> keep_parts = {};
   /// Exporter::holds() before what the plan says of targets was looked at: a hold since then stays

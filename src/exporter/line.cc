@@ -34,6 +34,7 @@ sinks::Export head_of(const InventoryPlan& plan, const Binding& binding) {
   head.generation = plan.generation;
   head.cluster = binding.cluster;
   head.resource_key = plan.resource_key;
+  head.attribute_types = plan.attribute_types;
   head.max_bytes = binding.max_bytes;
   head.keep_targets = plan.keep_targets;
   head.keep_parts = plan.keep_parts;

@@ -252,7 +252,9 @@ exporter::InventoryPlan ClusterInventoryController::plan_of(const Pass& pass) co
     if (!target) continue;
     const auto& ref = target->object.spec.profile_ref;
     const auto profile = caches_.profiles.get({.ns = ref.ns, .name = ref.name});
-    if (profile) note_resource_key(profile->object.spec, plan.resource_key);
+    if (!profile) continue;
+    note_resource_key(profile->object.spec, plan.resource_key);
+    sinks::declare_types(profile->object.spec.attributes, plan.attribute_types);
   }
   plan.keep_parts = unread(pass.rollup);
   plan.as_of = pass.as_of;

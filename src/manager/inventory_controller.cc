@@ -59,7 +59,9 @@ InventoryController::Readiness InventoryController::readiness(const std::string&
         break;
     }
     const auto profile = caches_.profiles.get({ns, target->object.spec.profile_ref});
-    if (profile) note_resource_key(profile->object.spec, result.resource_key);
+    if (!profile) continue;
+    note_resource_key(profile->object.spec, result.resource_key);
+    sinks::declare_types(profile->object.spec.attributes, result.attribute_types);
   }
   return result;
 }
@@ -79,6 +81,7 @@ exporter::InventoryPlan InventoryController::plan_of(const Ptr& inventory,
   };
   plan.wanted_key = "targets of " + ns;
   plan.resource_key = readiness.resource_key;
+  plan.attribute_types = readiness.attribute_types;
   plan.keep_targets = readiness.keep;
   plan.keep_parts = readiness.parts;
   plan.as_of = readiness.as_of;

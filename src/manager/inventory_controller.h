@@ -59,6 +59,7 @@ class InventoryController {
     std::uint64_t as_of = 0;             ///< Exporter::holds() before
     std::vector<std::string> waiting;    ///< names, for the message
     std::optional<std::string> resource_key;
+    std::map<std::string, std::string> attribute_types;
   };
   struct Pass;
 

@@ -19,4 +19,12 @@ base::Result<ExportReport> Sink::apply(const base::Context& context, const Pass&
   return export_all(context, {whole}, false);
 }
 
+void declare_types(const std::vector<api::Attribute>& declared,
+                   std::map<std::string, std::string>& types) {
+  for (const auto& attribute : declared) {
+    const auto [known, added] = types.emplace(attribute.name, attribute.type);
+    if (!added && known->second != attribute.type) known->second = "string";
+  }
+}
+
 }  // namespace kollect::sinks

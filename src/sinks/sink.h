@@ -60,7 +60,13 @@ struct Export {
   [[nodiscard]] bool keeps() const {
     return !keep_namespaces.empty() || !keep_targets.empty() || !keep_parts.empty();
   }
+  /// Types that the profiles of the inventory's targets declare, by attribute; see declare_types().
+  std::map<std::string, std::string> attribute_types = {};
 };
+
+/// Adds what a profile declares of its attributes. Where profiles differ the type is "string".
+void declare_types(const std::vector<api::Attribute>& declared,
+                   std::map<std::string, std::string>& types);
 
 /// One pass of a running operator over one inventory.
 struct Pass {

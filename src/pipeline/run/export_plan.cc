@@ -251,6 +251,9 @@ ExportSet build_exports(const std::vector<ExportUnit>& units, const Plan& plan,
     exported.cluster = cluster;
     exported.max_bytes = unit.max_bytes;
     exported.resource_key = resource_key(targets, plan);
+    for (const std::size_t i : targets) {
+      sinks::declare_types(plan.targets[i].declared, exported.attribute_types);
+    }
     std::set<std::string> denied;
     for (const std::size_t i : targets) {
       denied.insert(result.targets[i].denied_namespaces.begin(),

@@ -40,7 +40,8 @@ base::Result<TargetPlan> compile_target(const Manifest& manifest,
                     .suspended = false,
                     .selection = std::move(*selection),
                     .program = std::move(program),
-                    .where = manifest.where()};
+                    .where = manifest.where(),
+                    .declared = profile.object.spec.attributes};
 }
 
 class Planner {

@@ -21,7 +21,8 @@ struct TargetPlan {
   bool suspended = false;
   select::Selection selection;
   extract::Program program;
-  std::string where;  ///< file and line, for messages
+  std::string where;                          ///< file and line, for messages
+  std::vector<api::Attribute> declared = {};  ///< of its profile
 
   [[nodiscard]] std::string title() const { return cluster_target ? name : ns + "/" + name; }
   /// Identity of the target's own document: a cluster target's namespace is the word "cluster".

@@ -154,6 +154,38 @@ TEST(Columns, DeclaredTypes) {
   EXPECT_EQ(line_of("{}"), "v1,,,,,,");
 }
 
+TEST(Columns, TypesAreThoseThatProfilesAgreeOn) {
+  const auto attribute = [](const std::string& name, const std::string& type) {
+    api::Attribute out;
+    out.name = name;
+    out.type = type;
+    return out;
+  };
+  const std::vector one = {attribute("replicas", "int"), attribute("ready", "bool")};
+  const std::vector other = {attribute("replicas", "string"), attribute("cpu", "number")};
+  Export exp;
+  declare_types(one, exp.attribute_types);
+  declare_types(other, exp.attribute_types);
+  declare_types(other, exp.attribute_types);
+  objects::EncoderSettings settings;
+  settings.hot_attributes = {"replicas", "ready", "cpu", "image"};
+  objects::Document document;
+  document.exp = &exp;
+  const auto types = [&] {
+    std::map<std::string, Type> out;
+    for (const auto& column : table_of(document, settings).columns) {
+      if (column.source == Source::kAttribute) out[column.attribute] = column.type;
+    }
+    return out;
+  };
+  for (const auto& [name, type] : types()) EXPECT_EQ(type, Type::kText) << name;
+  settings.typed = true;
+  EXPECT_EQ(types(), (std::map<std::string, Type>{{"cpu", Type::kDouble},
+                                                  {"image", Type::kText},
+                                                  {"ready", Type::kBoolean},
+                                                  {"replicas", Type::kText}}));
+}
+
 TEST(Csv, WhatParquetHas) {
   const auto rows = one(R"({"image":"a,b","version":"say \"hi\"\nand go"})");
   EXPECT_EQ(csv(table(rows, default_hot_attributes())),

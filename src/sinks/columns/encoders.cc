@@ -67,8 +67,9 @@ Table table_of(const objects::Document& document, const objects::EncoderSettings
           .part_index = document.part_index.value_or(0),
           .part_total = document.part_total.value_or(0),
           .exported_at = document.exported_at,
-          .columns = schema(settings.hot_attributes.empty() ? default_hot_attributes()
-                                                            : settings.hot_attributes)};
+          .columns = schema(
+              settings.hot_attributes.empty() ? default_hot_attributes() : settings.hot_attributes,
+              settings.typed ? exp.attribute_types : std::map<std::string, std::string>())};
 }
 
 std::shared_ptr<const objects::Encoder> make_csv_encoder(objects::EncoderSettings settings) {

@@ -52,7 +52,8 @@ class Encoder {
 
 struct EncoderSettings {
   std::vector<std::string> hot_attributes;  ///< as in the spec; of columns
-  std::string compression;                  ///< "none", "gzip", "snappy", "zstd"; "" is the default
+  bool typed = false;       ///< hot attributes have the types that profiles declare; of columns
+  std::string compression;  ///< "none", "gzip", "snappy", "zstd"; "" is the default
 };
 
 /// `format` is json, ndjson, csv or parquet (any case, trimmed; "" is json). Error (configuration):

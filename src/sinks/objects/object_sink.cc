@@ -152,6 +152,9 @@ base::Result<ObjectSinkOptions> object_sink_options(const api::SnapshotSink& sin
   ObjectSinkOptions out;
   EncoderSettings settings;
   if (spec.object_store) settings.hot_attributes = spec.object_store->hot_attributes;
+  const auto typed = switch_option(spec.options, "typedColumns", false);
+  if (!typed.has_value()) return in_sink(typed.error());
+  settings.typed = *typed;
   if (spec.serialization) {
     settings.compression = base::to_lower(base::trim(spec.serialization->compression));
   }
