@@ -65,7 +65,7 @@ class MongoSink final : public Sink {
     return with_retry(context, units, false);
   }
 
-  [[nodiscard]] bool takes_changes() const override { return duplicates_.empty(); }
+  [[nodiscard]] bool takes_changes() const override { return !duplicates_.any(); }
 
   base::Result<> probe(const base::Context& context) override {
     const base::Context limited = context.with_timeout(kProbeDeadline);
@@ -93,8 +93,8 @@ class MongoSink final : public Sink {
 
   MongoOptions options_;
   std::unique_ptr<Client> client_;
-  std::set<std::string> prepared_;    ///< collections looked at over this connection
-  std::set<std::string> duplicates_;  ///< inventories in whose sets a key stands twice
+  std::set<std::string> prepared_;  ///< collections looked at over this connection
+  rows::Doubled duplicates_;        ///< inventories in whose sets a key stands twice
 };
 
 std::string MongoSink::collection_of(const Export& head) const {
