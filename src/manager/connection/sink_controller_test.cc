@@ -115,12 +115,6 @@ TEST_F(Sinks, ASecretOfAnotherNamespaceMustAllowIt) {
   EXPECT_EQ(after_look(), kBad);
 }
 
-TEST_F(Sinks, ATypeThatIsNotInThisBuildSaysSo) {
-  database("{'type':'mongodb','mongodb':{'database':'d','collection':'c'}}");
-  EXPECT_EQ(after_look(), kBad);
-  EXPECT_THAT(message(), HasSubstr("is not in this build"));
-}
-
 TEST_F(Sinks, AnotherSpecOrARequestIsProbedAtOnce) {
   build_wall();
   file_sink(false);
