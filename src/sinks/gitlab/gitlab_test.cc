@@ -85,7 +85,7 @@ std::string refusal(const api::SnapshotSink& sink, const SecretData& secret) {
 TEST(GitLabSettings, MistakesAreNamed) {
   const auto good = sink_at("https://gitlab.example.org/g/p.git");
   EXPECT_TRUE(make_snapshot_sink(good, token(), {}, {}).has_value());
-  EXPECT_THAT(refusal(good, {}), HasSubstr("Secret gitlab-token"));
+  EXPECT_THAT(refusal(good, {}), HasSubstr("Secret kollect-system/gitlab-token"));
   auto bad = good;
   bad.spec.gitlab->merge_request->target_branch = " ";
   EXPECT_THAT(refusal(bad, token()), HasSubstr("targetBranch is needed"));
@@ -208,7 +208,7 @@ TEST(GitLabErrors, Classes) {
   }
   EXPECT_THAT(failure_of(403, "").message,
               HasSubstr("gitlab.example.org/g/p.git: list merge requests (HTTP 403)"));
-  EXPECT_THAT(failure_of(403, "").message, HasSubstr("Secret gitlab-token"));
+  EXPECT_THAT(failure_of(403, "").message, HasSubstr("Secret kollect-system/gitlab-token"));
 }
 
 TEST(GitLabErrors, BodyIsCutAndRedacted) {
