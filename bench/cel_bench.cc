@@ -134,7 +134,8 @@ Environment environment() {
 void compile(benchmark::State& state, const Subject& subject) {
   const Environment names = environment();
   for (auto _ : state) benchmark::DoNotOptimize(Program::compile(subject.expression, names));
-  state.SetLabel(subject.expression);  // scripts/bench/cel_bench.py gives it to the reference evaluator
+  state.SetLabel(
+      subject.expression);  // scripts/bench/cel_bench.py gives it to the reference evaluator
 }
 
 void evaluate(benchmark::State& state, const Subject& subject) {

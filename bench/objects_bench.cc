@@ -3,13 +3,13 @@
 // time of that PUT in the same run.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 
+#include "bench_rows.h"
 #include "inventory/envelope.h"
 #include "sinks/objects/s3/s3_bucket.h"
 #include "support/s3_server.h"
@@ -18,38 +18,7 @@ namespace kollect::sinks::objects {
 namespace {
 
 using kollect::testing::S3Server;
-using Clock = std::chrono::steady_clock;
-
-template <class T>
-T must(base::Result<T> result) {
-  if (!result.has_value()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*result);
-}
-
-double cpu_seconds() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
-
-void put_row(inventory::RowStore& store, int i, int version) {
-  const auto name = fmt::format("app-{:06}", i);
-  const auto ns = fmt::format("load-{:04}", i % 100);
-  const auto uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", i * 2654435761U, i);
-  const auto text = fmt::format(
-      R"({{"created":"2026-02-03T04:05:06Z","images":["registry.example/web/app-{0:06}:{1}.{2}","registry.example/proxy:{2}.1"],"partOf":"team-{3}","replicas":{2},"serviceAccount":"app-{0:06}","version":"{1}.{2}.0"}})",
-      i, version, i % 5, i % 40);
-  store.upsert(kOwner, 1,
-               {"bench", "deployments", ns, name, "apps", "v1", "Deployment", uid, text});
-}
+using namespace bench;  // NOLINT: what benchmarks share
 
 std::unique_ptr<Bucket> new_bucket() {
   auto& server = S3Server::shared();

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "bench_rows.h"
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/sqlite/sqlite_sink.h"
 #include "support/postgres_server.h"
@@ -16,39 +17,12 @@ namespace kollect::sinks {
 namespace {
 
 using kollect::testing::PostgresServer;
-using Clock = std::chrono::steady_clock;
-
-template <class T>
-T must(base::Result<T> result) {
-  if (!result.has_value()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*result);
-}
-
-const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
-
-/// Six attributes, as in the comparison of collect with a raw list.
-std::string attributes(int i, int version) {
-  return fmt::format(
-      R"({{"created":"2026-02-03T04:05:06Z","images":["registry.example/web/app-{0:06}:{1}.{2}","registry.example/proxy:{2}.1"],"partOf":"team-{3}","replicas":{2},"serviceAccount":"app-{0:06}","version":"{1}.{2}.0"}})",
-      i, version, i % 5, i % 40);
-}
-
-void put(inventory::RowStore& store, int i, int version) {
-  const std::string name = fmt::format("app-{:06}", i);
-  const std::string ns = fmt::format("load-{:04}", i % 100);
-  const std::string uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", i * 2654435761U, i);
-  const std::string text = attributes(i, version);
-  store.upsert(kOwner, 1,
-               {"bench", "deployments", ns, name, "apps", "v1", "Deployment", uid, text});
-}
+using namespace bench;  // NOLINT: what benchmarks share
 
 /// `rows` rows in a store and in a database of their own.
 struct Ground {
   explicit Ground(int rows) {
-    for (int i = 0; i < rows; ++i) put(store, i, 1);
+    for (int i = 0; i < rows; ++i) put_row(store, i, 1);
     reader = store.subscribe([](const inventory::Owner&) { return true; });
     database = fmt::format("bench-{}", rows);
     options.dsn.dsn = base::Secret(PostgresServer::shared().make_database(database));
@@ -189,7 +163,7 @@ void BM_OneChange(benchmark::State& state) {
   (void)ground.reconcile(*ground.sink);
   int version = 2;
   measure(
-      state, ground, [&] { put(ground.store, rows / 2, ++version); },
+      state, ground, [&] { put_row(ground.store, rows / 2, ++version); },
       [&] { check(ground.delta(*ground.sink).written == 1, "one change"); });
 }
 
@@ -202,7 +176,7 @@ void BM_OnePercentChanged(benchmark::State& state) {
       state, ground,
       [&] {
         ++version;
-        for (int i = 0; i < rows; i += 100) put(ground.store, i, version);
+        for (int i = 0; i < rows; i += 100) put_row(ground.store, i, version);
       },
       [&] {
         check(ground.delta(*ground.sink).written == static_cast<std::uint64_t>(rows / 100),

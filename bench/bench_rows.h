@@ -1,0 +1,100 @@
+// The rows that benchmarks of sinks write, and what these need beside.
+#pragma once
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include "inventory/row_store.h"
+#include "sinks/sink.h"
+
+namespace kollect::sinks::bench {
+
+using Clock = std::chrono::steady_clock;
+
+/// The value; an error ends the program.
+template <class T>
+T must(base::Result<T> result) {
+  if (!result.has_value()) {
+    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
+    std::abort();
+  }
+  return std::move(*result);
+}
+
+inline double seconds_since(Clock::time_point began) {
+  return std::chrono::duration<double>(Clock::now() - began).count();
+}
+
+/// Processor time of this process so far.
+inline double cpu_seconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+inline const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
+
+/// A row with six attributes, as in the comparison of collect with a raw list.
+inline void put_row(inventory::RowStore& store, int i, int version) {
+  const auto name = fmt::format("app-{:06}", i);
+  const auto ns = fmt::format("load-{:04}", i % 100);
+  const auto uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", i * 2654435761U, i);
+  const auto text = fmt::format(
+      R"({{"created":"2026-02-03T04:05:06Z","images":["registry.example/web/app-{0:06}:{1}.{2}","registry.example/proxy:{2}.1"],"partOf":"team-{3}","replicas":{2},"serviceAccount":"app-{0:06}","version":"{1}.{2}.0"}})",
+      i, version, i % 5, i % 40);
+  store.upsert(kOwner, 1,
+               {"bench", "deployments", ns, name, "apps", "v1", "Deployment", uid, text});
+}
+
+/// Rows in a store, and passes over them.
+class Rows {
+ public:
+  explicit Rows(int rows) {
+    for (int i = 0; i < rows; ++i) put_row(store_, i, 1);
+    reader_ = store_.subscribe([](const inventory::Owner&) { return true; });
+  }
+  void change(int i, int version) { put_row(store_, i, version); }
+  /// A pass that compares everything.
+  ExportReport reconcile(Sink& sink) {
+    const auto snapshot = reader_->snapshot();
+    const Pass pass{head(), &snapshot, nullptr, snapshot.size(), snapshot.set_hash()};
+    auto report = must(sink.apply(context, pass));
+    reader_->passed(snapshot.version());
+    return report;
+  }
+  /// A pass with the changes alone.
+  ExportReport delta(Sink& sink) {
+    const auto changes = reader_->changes();
+    const Pass pass{head(), nullptr, &changes, reader_->row_count(), reader_->set_hash()};
+    auto report = must(sink.apply(context, pass));
+    reader_->passed(changes.to());
+    return report;
+  }
+
+  base::Context context = base::Context::background();
+
+ private:
+  Export head() {
+    Export out;
+    out.inventory = {"bench", "inventory"};
+    out.generation = 1;
+    out.exported_at = base::WallTime(std::chrono::seconds(1'700'000'000 + ++second_));
+    out.cluster = "bench";
+    return out;
+  }
+
+  inventory::RowStore store_;
+  std::unique_ptr<inventory::Reader> reader_;
+  int second_ = 0;
+};
+
+}  // namespace kollect::sinks::bench
