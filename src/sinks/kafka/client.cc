@@ -205,6 +205,7 @@ void Client::reported(const rd_kafka_message_t& message) {
     first_failure_ = {.number = number, .code = message.err};
   }
   if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR) all_down_ = false;
+  if (message.err == RD_KAFKA_RESP_ERR__FATAL) broken_ = true;
   changed_.notify_all();
 }
 
@@ -313,6 +314,8 @@ base::Result<> Client::send(const base::Context& context, rd_kafka_topic_t* topi
     }
     lock.lock();
     --under_way_;
+    // The library tells it on its own thread too, maybe later.
+    if (code == RD_KAFKA_RESP_ERR__FATAL) broken_ = true;
     if (code != RD_KAFKA_RESP_ERR__QUEUE_FULL) {
       return error_of(code, fmt::format("topic {}", rd_kafka_topic_name(topic)));
     }
