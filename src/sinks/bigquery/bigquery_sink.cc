@@ -22,17 +22,9 @@ using bigquery::Partition;
 using bigquery::PassCounts;
 using bigquery::TableName;
 using bigquery::Work;
+using rows::Unit;
 
 constexpr std::chrono::seconds kProbeDeadline{15};
-
-/// What is written for one inventory.
-struct Unit {
-  const Export* head = nullptr;
-  std::optional<rows::Source> rows;
-  const inventory::ChangeSet* changes = nullptr;
-  std::size_t row_count = 0;
-  std::stop_token give_way;
-};
 
 std::string time_text(base::WallTime time) {
   const auto second = std::chrono::floor<std::chrono::seconds>(time);
@@ -40,10 +32,6 @@ std::string time_text(base::WallTime time) {
   std::string text = base::format_rfc3339_seconds(second);
   text.pop_back();
   return fmt::format("{}.{:06}Z", text, micro);
-}
-
-std::string id_of(const Export& head) {
-  return fmt::format("{}\n{}\n{}", head.inventory.ns, head.inventory.name, head.cluster);
 }
 
 class BigquerySink final : public Sink {
@@ -58,25 +46,15 @@ class BigquerySink final : public Sink {
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override {
     ExportReport report;
-    for (const Export& exp : exports) {
-      Unit unit;
-      unit.head = &exp;
-      unit.rows.emplace(*exp.rows);
-      unit.row_count = exp.rows->size();
+    for (const Unit& unit : rows::units_of(exports, false)) {
       KL_TRY(write_unit(context, unit, dry_run, report));
     }
     return report;
   }
 
   base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
-    Unit unit;
-    unit.head = &pass.head;
-    if (pass.rows != nullptr) unit.rows.emplace(*pass.rows);
-    unit.changes = pass.changes;
-    unit.row_count = pass.row_count;
-    unit.give_way = pass.give_way;
     ExportReport report;
-    KL_TRY(write_unit(context, unit, false, report));
+    KL_TRY(write_unit(context, rows::unit_of(pass), false, report));
     return report;
   }
 
@@ -202,7 +180,7 @@ base::Result<BigquerySink::State> BigquerySink::prepare(const base::Context& con
 
 base::Result<PassCounts> BigquerySink::pass_over(Work& work, const Partition& partition,
                                                  const Unit& unit, bool dry_run) {
-  const std::string id = id_of(*unit.head);
+  const std::string id = rows::id_of(*unit.head);
   if (unit.changes != nullptr && !(duplicates_.contains(id) && unit.rows)) {
     const auto known = targets_.find(id);
     auto counts = bigquery::apply_changes(work, partition, *unit.changes,
@@ -255,23 +233,7 @@ base::Result<> BigquerySink::write_unit(const base::Context& context, const Unit
                              "rows-needed");
     }
   }
-  report.written += counts.written;
-  report.unchanged += counts.unchanged;
-  report.removed += counts.removed;
-  report.bytes += counts.bytes;
-  if (counts.collapsed > 0) {
-    report.warnings.push_back(rows::collapsed_warning(head.inventory, counts.collapsed));
-  }
-  if (dry_run) {
-    using What = ExportReport::Change::What;
-    const What what = counts.written + counts.removed == 0 ? What::kUnchanged
-                      : counts.held == 0                   ? What::kCreate
-                                                           : What::kUpdate;
-    report.changes.push_back(
-        {what,
-         fmt::format("{} {}/{}", partition.table.title(), head.inventory.ns, head.inventory.name),
-         unit.row_count, counts.bytes});
-  }
+  rows::add_to(report, unit, counts, partition.table.title(), dry_run);
   return {};
 }
 

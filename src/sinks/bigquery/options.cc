@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "sinks/bigquery/bigquery_sink.h"
+#include "sinks/rows/unit.h"
 
 namespace kollect::sinks {
 
@@ -126,13 +127,7 @@ namespace bigquery {
 
 std::string named_table(std::string_view naming_template, std::string_view cluster,
                         std::string_view ns, std::string_view inventory) {
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {"{cluster}", cluster.empty() ? std::string_view("default") : cluster},
-      {"{namespace}", ns},
-      {"{name}", inventory},
-      {"{extension}", ""}};
-  std::string name(naming_template);
-  for (const auto& [word, value] : words) name = base::replace_all(name, word, value);
+  std::string name = rows::expand_name(naming_template, cluster, ns, inventory);
   for (char& c : name) {
     if (!has_only({&c, 1}, "_-")) c = '_';
   }

@@ -10,17 +10,11 @@
 
 #include "sinks/bigquery/jobs.h"
 #include "sinks/rows/rows.h"
+#include "sinks/rows/unit.h"
 
 namespace kollect::sinks::bigquery {
 
-struct PassCounts {
-  std::uint64_t written = 0;
-  std::uint64_t unchanged = 0;
-  std::uint64_t removed = 0;
-  std::uint64_t bytes = 0;      ///< payloads sent
-  std::uint64_t collapsed = 0;  ///< rows left out for another one of their key
-  std::uint64_t held = 0;       ///< rows that the table had
-};
+using PassCounts = rows::Counts;
 
 /// Which target namespaces the rows of a target's name come from; more than one: none.
 using TargetNamespaces = std::map<std::string, std::optional<std::string>, std::less<>>;

@@ -19,22 +19,9 @@ using mongo::Client;
 using mongo::Partition;
 using mongo::PassCounts;
 using mongo::Work;
+using rows::Unit;
 
 constexpr std::chrono::seconds kProbeDeadline{15};
-
-/// What a pass writes for one inventory.
-struct Unit {
-  const Export* head = nullptr;
-  std::optional<rows::Source> rows;
-  const inventory::ChangeSet* changes = nullptr;
-  std::size_t row_count = 0;
-  std::stop_token give_way = {};
-};
-
-/// An inventory of a cluster.
-std::string id_of(const Export& head) {
-  return fmt::format("{}\n{}\n{}", head.inventory.ns, head.inventory.name, head.cluster);
-}
 
 class MongoSink final : public Sink {
  public:
@@ -42,27 +29,11 @@ class MongoSink final : public Sink {
 
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override {
-    std::vector<Unit> units;
-    for (const Export& exp : exports) {
-      Unit unit;
-      unit.head = &exp;
-      unit.rows.emplace(*exp.rows);
-      unit.row_count = exp.rows->size();
-      units.push_back(std::move(unit));
-    }
-    return with_retry(context, units, dry_run);
+    return with_retry(context, rows::units_of(exports, false), dry_run);
   }
 
   base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
-    Unit unit;
-    unit.head = &pass.head;
-    if (pass.rows != nullptr) unit.rows.emplace(*pass.rows);
-    unit.changes = pass.changes;
-    unit.row_count = pass.row_count;
-    unit.give_way = pass.give_way;
-    std::vector<Unit> units;
-    units.push_back(std::move(unit));
-    return with_retry(context, units, false);
+    return with_retry(context, {rows::unit_of(pass)}, false);
   }
 
   [[nodiscard]] bool takes_changes() const override { return !duplicates_.any(); }
@@ -99,13 +70,8 @@ class MongoSink final : public Sink {
 
 std::string MongoSink::collection_of(const Export& head) const {
   if (options_.naming_template.empty()) return options_.collection;
-  std::string name = options_.naming_template;
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {"{cluster}", head.cluster.empty() ? std::string_view("default") : head.cluster},
-      {"{namespace}", head.inventory.ns},
-      {"{name}", head.inventory.name},
-      {"{extension}", ""}};
-  for (const auto& [word, value] : words) name = base::replace_all(name, word, value);
+  std::string name = rows::expand_name(options_.naming_template, head.cluster, head.inventory.ns,
+                                       head.inventory.name);
   name = base::replace_all(base::sanitize_utf8(name), "$", "-");
   return base::replace_all(name, std::string_view("\0", 1), "-");
 }
@@ -157,7 +123,7 @@ base::Result<> MongoSink::prepare(const std::string& collection, bool dry_run) {
 
 base::Result<PassCounts> MongoSink::pass_over(Work& work, const Partition& partition,
                                               const Unit& unit, bool dry_run) {
-  const std::string id = id_of(*unit.head);
+  const std::string id = rows::id_of(*unit.head);
   if (unit.changes != nullptr && !(unit.rows && duplicates_.contains(id))) {
     auto counts = mongo::apply_changes(work, partition, *unit.changes);
     if (counts.has_value() || counts.error().kind != base::ErrorKind::kConflict) return counts;
@@ -198,28 +164,14 @@ base::Result<> MongoSink::write_unit(const base::Context& context, const Unit& u
 
 void MongoSink::report_unit(const Unit& unit, const PassCounts& counts, const std::string& where,
                             bool dry_run, ExportReport& report) const {
-  report.written += counts.written;
-  report.unchanged += counts.unchanged;
-  report.removed += counts.removed;
-  report.bytes += counts.bytes;
+  rows::add_to(report, unit, counts, where, dry_run);
   report.replaced += counts.replaced;
+  if (counts.replaced == 0) return;
   const InventoryId& inventory = unit.head->inventory;
-  if (counts.collapsed > 0) {
-    report.warnings.push_back(rows::collapsed_warning(inventory, counts.collapsed));
-  }
-  if (counts.replaced > 0) {
-    report.warnings.push_back(fmt::format(
-        "{}/{}: {} rows have a key with U+0000, which the database cannot; U+FFFD stands in its "
-        "place (first: {})",
-        inventory.ns, inventory.name, counts.replaced, counts.replaced_first));
-  }
-  if (!dry_run) return;
-  using What = ExportReport::Change::What;
-  const What what = counts.written + counts.removed == 0 ? What::kUnchanged
-                    : counts.held == 0                   ? What::kCreate
-                                                         : What::kUpdate;
-  report.changes.push_back({what, fmt::format("{} {}/{}", where, inventory.ns, inventory.name),
-                            unit.row_count, counts.bytes});
+  report.warnings.push_back(fmt::format(
+      "{}/{}: {} rows have a key with U+0000, which the database cannot; U+FFFD stands in its "
+      "place (first: {})",
+      inventory.ns, inventory.name, counts.replaced, counts.replaced_first));
 }
 
 }  // namespace

@@ -8,18 +8,13 @@
 #include "inventory/row_store.h"
 #include "sinks/mongo/writer.h"
 #include "sinks/rows/rows.h"
+#include "sinks/rows/unit.h"
 
 namespace kollect::sinks::mongo {
 
-struct PassCounts {
-  std::uint64_t written = 0;
-  std::uint64_t unchanged = 0;
-  std::uint64_t removed = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t held = 0;       ///< rows that were there before
-  std::uint64_t collapsed = 0;  ///< rows left out for another one of their key
-  std::uint64_t replaced = 0;   ///< rows with a U+0000 in a key
-  std::string replaced_first;   ///< namespace and name of the first of them
+struct PassCounts : rows::Counts {
+  std::uint64_t replaced = 0;  ///< rows with a U+0000 in a key
+  std::string replaced_first;  ///< namespace and name of the first of them
 };
 
 /// Writes what differs from the collection's rows of the partition, then removes what the set does

@@ -8,21 +8,16 @@
 #include "base/context.h"
 #include "sinks/postgres/stage.h"
 #include "sinks/rows/rows.h"
+#include "sinks/rows/unit.h"
 #include "sinks/sink.h"
 
 namespace kollect::sinks::postgres {
 
 /// What one pass did.
-struct PassCounts {
-  std::uint64_t written = 0;
-  std::uint64_t unchanged = 0;
-  std::uint64_t removed = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t collapsed = 0;  ///< rows left out for another one of their key
-  std::uint64_t replaced = 0;   ///< written rows with a U+FFFD for a U+0000
-  std::uint64_t staged = 0;     ///< rows sent to the server
-  std::uint64_t held = 0;       ///< rows of the partition before a whole set was compared
-  std::string replaced_first;   ///< "namespace/name, attribute x"
+struct PassCounts : rows::Counts {
+  std::uint64_t replaced = 0;  ///< written rows with a U+FFFD for a U+0000
+  std::uint64_t staged = 0;    ///< rows sent to the server
+  std::string replaced_first;  ///< "namespace/name, attribute x"
 };
 
 /// How a set is read.

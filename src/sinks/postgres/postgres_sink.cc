@@ -23,19 +23,10 @@ using postgres::PassCounts;
 using postgres::Reading;
 using postgres::Table;
 using postgres::Work;
+using rows::Unit;
 
 constexpr int kTries = 3;  ///< of a transaction that lost against another writer
 constexpr std::chrono::seconds kProbeDeadline{15};
-
-/// What one transaction writes for one inventory.
-struct Unit {
-  const Export* head = nullptr;
-  std::optional<rows::Source> rows;
-  const inventory::ChangeSet* changes = nullptr;
-  std::size_t row_count = 0;
-  std::string checksum;
-  std::stop_token give_way;
-};
 
 std::string time_text(base::WallTime time) {
   const auto second = std::chrono::floor<std::chrono::seconds>(time);
@@ -43,11 +34,6 @@ std::string time_text(base::WallTime time) {
   std::string text = base::format_rfc3339_seconds(second);
   text.pop_back();
   return fmt::format("{}.{:06}Z", text, micro);
-}
-
-/// An inventory of a cluster, for sets and locks.
-std::string id_of(const Export& head) {
-  return fmt::format("{}\n{}\n{}", head.inventory.ns, head.inventory.name, head.cluster);
 }
 
 std::string milliseconds(base::Duration duration) {
@@ -60,29 +46,11 @@ class PostgresSink final : public Sink {
 
   base::Result<ExportReport> export_all(const base::Context& context,
                                         const std::vector<Export>& exports, bool dry_run) override {
-    std::vector<Unit> units;
-    for (const Export& exp : exports) {
-      Unit unit;
-      unit.head = &exp;
-      unit.rows.emplace(*exp.rows);
-      unit.row_count = exp.rows->size();
-      if (!dry_run) unit.checksum = exp.rows->checksum();
-      units.push_back(std::move(unit));
-    }
-    return with_retries(context, units, dry_run);
+    return with_retries(context, rows::units_of(exports, !dry_run), dry_run);
   }
 
   base::Result<ExportReport> apply(const base::Context& context, const Pass& pass) override {
-    Unit unit;
-    unit.head = &pass.head;
-    if (pass.rows != nullptr) unit.rows.emplace(*pass.rows);
-    unit.changes = pass.changes;
-    unit.row_count = pass.row_count;
-    unit.checksum = "set:" + pass.set_hash;
-    unit.give_way = pass.give_way;
-    std::vector<Unit> units;
-    units.push_back(std::move(unit));
-    return with_retries(context, units, false);
+    return with_retries(context, {rows::unit_of(pass)}, false);
   }
 
   [[nodiscard]] bool takes_changes() const override { return !duplicates_.any(); }
@@ -209,7 +177,7 @@ base::Result<ExportReport> PostgresSink::with_retries(const base::Context& conte
         std::all_of(units.begin(), units.end(), [](const Unit& unit) { return unit.rows; });
     if (error.kind == base::ErrorKind::kConflict) {
       // From now on these sets are read twice and changes alone are not asked for.
-      for (const Unit& unit : units) duplicates_.insert(id_of(*unit.head));
+      for (const Unit& unit : units) duplicates_.insert(rows::id_of(*unit.head));
       if (!whole_set_known) {
         return base::retryable(error.message + "; the next pass compares it", error.reason);
       }
@@ -240,7 +208,7 @@ base::Result<ExportReport> PostgresSink::transaction(const base::Context& contex
   KL_TRY(connection_->run(context, "committing to", dry_run ? "ROLLBACK" : "COMMIT"));
   for (const Unit& unit : units) {
     const bool whole = unit.rows && unit.changes == nullptr;
-    if (!dry_run && whole) repaired_.insert(id_of(*unit.head));
+    if (!dry_run && whole) repaired_.insert(rows::id_of(*unit.head));
   }
   return report;
 }
@@ -271,7 +239,7 @@ base::Result<Partition> PostgresSink::partition_of(Work& work, const Unit& unit,
   };
   KL_TRY(later());
   const bool whole = unit.rows && unit.changes == nullptr;
-  if (whole && !repaired_.contains(id_of(*unit.head))) {
+  if (whole && !repaired_.contains(rows::id_of(*unit.head))) {
     KL_ASSIGN(const bool amiss, postgres::repair_history(work, out));
     if (amiss) {  // what is written now comes after what was repaired
       KL_ASSIGN(const base::WallTime at, base::parse_rfc3339(out.at));
@@ -283,7 +251,7 @@ base::Result<Partition> PostgresSink::partition_of(Work& work, const Unit& unit,
 
 base::Result<PassCounts> PostgresSink::pass_over(Work& work, const Partition& partition,
                                                  const Unit& unit, bool dry_run) {
-  const std::string id = id_of(*unit.head);
+  const std::string id = rows::id_of(*unit.head);
   const bool twice = duplicates_.contains(id);
   if (unit.changes != nullptr && !(twice && unit.rows)) {
     return postgres::apply_changes(work, partition, *unit.changes);
@@ -327,30 +295,14 @@ base::Result<> PostgresSink::write_unit(Work& work, const Unit& unit, bool dry_r
     KL_ASSIGN(counts, pass_over(work, partition, unit, dry_run));
     if (!dry_run) KL_TRY(note_export(work, partition, unit));
   }
-  report.written += counts.written;
-  report.unchanged += counts.unchanged;
-  report.removed += counts.removed;
-  report.bytes += counts.bytes;
+  rows::add_to(report, unit, counts, title_of(table_name(*unit.head)), dry_run);
   report.replaced += counts.replaced;
-  const InventoryId& inventory = unit.head->inventory;
-  if (counts.collapsed > 0) {
-    report.warnings.push_back(rows::collapsed_warning(inventory, counts.collapsed));
-  }
   if (counts.replaced > 0) {
     report.warnings.push_back(fmt::format(
         "{}/{}: {} rows hold U+0000, which the database cannot; U+FFFD stands in its place (first: "
         "{})",
-        inventory.ns, inventory.name, counts.replaced, counts.replaced_first));
-  }
-  if (dry_run) {
-    using What = ExportReport::Change::What;
-    const What what = counts.written + counts.removed == 0 ? What::kUnchanged
-                      : counts.held == 0                   ? What::kCreate
-                                                           : What::kUpdate;
-    report.changes.push_back(
-        {what,
-         fmt::format("{} {}/{}", title_of(table_name(*unit.head)), inventory.ns, inventory.name),
-         unit.row_count, counts.bytes});
+        unit.head->inventory.ns, unit.head->inventory.name, counts.replaced,
+        counts.replaced_first));
   }
   return {};
 }

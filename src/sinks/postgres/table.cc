@@ -12,6 +12,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "sinks/postgres/payload.h"
+#include "sinks/rows/unit.h"
 
 namespace kollect::sinks::postgres {
 
@@ -411,13 +412,7 @@ std::string create_table_sql(std::string_view schema, std::string_view table) {
 
 std::string named_table(std::string_view naming_template, std::string_view cluster,
                         std::string_view ns, std::string_view inventory) {
-  const std::pair<std::string_view, std::string_view> words[] = {
-      {"{cluster}", cluster.empty() ? std::string_view("default") : cluster},
-      {"{namespace}", ns},
-      {"{name}", inventory},
-      {"{extension}", ""}};
-  std::string name(naming_template);
-  for (const auto& [word, value] : words) name = base::replace_all(name, word, value);
+  const std::string name = rows::expand_name(naming_template, cluster, ns, inventory);
   return companion_name(column_text(name), "");
 }
 

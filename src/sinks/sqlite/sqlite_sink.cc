@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "sinks/rows/unit.h"
 #include "sinks/sqlite/database.h"
 #include "sinks/sqlite/merge.h"
 #include "sinks/sqlite/schema.h"
@@ -15,54 +16,22 @@ namespace kollect::sinks {
 namespace {
 
 namespace fs = std::filesystem;
+using rows::Unit;
 using sqlite::Database;
 using sqlite::Transaction;
 
 constexpr std::uint64_t kPageBytes = 4096;
 
-/// What one transaction writes for one inventory.
-struct Unit {
-  const Export* head = nullptr;
-  std::optional<rows::Source> rows;
-  const inventory::ChangeSet* changes = nullptr;
-  std::size_t row_count = 0;
-  std::string checksum;
-  std::stop_token give_way = {};
-};
-
-std::string id_of(const Export& head) {
-  return fmt::format("{}\n{}\n{}", head.inventory.ns, head.inventory.name, head.cluster);
-}
-
-std::vector<Unit> units_of(const std::vector<Export>& exports, bool dry_run) {
-  std::vector<Unit> units;
-  for (const Export& exp : exports) {
-    units.push_back({&exp, rows::Source(*exp.rows), nullptr, exp.rows->size(),
-                     dry_run ? std::string() : exp.rows->checksum()});
-  }
-  return units;
-}
-
 void add_to_report(ExportReport& report, const Unit& unit, const sqlite::MergeCounts& counts,
                    const std::string& table, bool dry_run) {
-  const InventoryId& inventory = unit.head->inventory;
-  report.written += counts.appeared + counts.changed;
-  report.unchanged += counts.unchanged;
-  report.removed += counts.went;
-  report.bytes += counts.bytes;
-  if (counts.collapsed > 0) {
-    report.warnings.push_back(rows::collapsed_warning(inventory, counts.collapsed));
-  }
-  if (dry_run) {
-    using What = ExportReport::Change::What;
-    const bool changes = counts.appeared + counts.changed + counts.went > 0;
-    const bool creates = counts.unchanged + counts.changed + counts.went == 0;
-    report.changes.push_back({!changes  ? What::kUnchanged
-                              : creates ? What::kCreate
-                                        : What::kUpdate,
-                              fmt::format("{} {}/{}", table, inventory.ns, inventory.name),
-                              unit.row_count, counts.bytes});
-  }
+  rows::Counts all;
+  all.written = counts.appeared + counts.changed;
+  all.unchanged = counts.unchanged;
+  all.removed = counts.went;
+  all.bytes = counts.bytes;
+  all.collapsed = counts.collapsed;
+  all.held = counts.unchanged + counts.changed + counts.went;
+  rows::add_to(report, unit, all, table, dry_run);
 }
 
 /// A dry run over a file that is not there yet.
@@ -144,7 +113,7 @@ base::Result<> SqliteSink::Impl::require_tables(Database& in) const {
 
 base::Result<sqlite::MergeCounts> SqliteSink::Impl::merge(const base::Context& context,
                                                           const Unit& unit) {
-  const std::string id = id_of(*unit.head);
+  const std::string id = rows::id_of(*unit.head);
   if (unit.changes != nullptr && !(duplicates.contains(id) && unit.rows)) {
     return sqlite::merge_changes(*database, options.table, context, *unit.head, *unit.changes,
                                  unit.row_count, unit.checksum);
@@ -226,21 +195,17 @@ base::Result<ExportReport> SqliteSink::Impl::run(const base::Context& context,
 base::Result<ExportReport> SqliteSink::export_all(const base::Context& context,
                                                   const std::vector<Export>& exports,
                                                   bool dry_run) {
-  return impl_->run(context, units_of(exports, dry_run), dry_run);
+  return impl_->run(context, rows::units_of(exports, !dry_run), dry_run);
 }
 
 base::Result<ExportReport> SqliteSink::apply(const base::Context& context, const Pass& pass) {
-  Unit unit{&pass.head,     std::nullopt,           pass.changes,
-            pass.row_count, "set:" + pass.set_hash, pass.give_way};
-  if (pass.rows != nullptr) {
-    unit.rows.emplace(*pass.rows);
-  }
+  const Unit unit = rows::unit_of(pass);
   auto report = impl_->run(context, {unit}, false);
   if (report || report.error().kind != base::ErrorKind::kConflict) {
     return report;
   }
   // From now on changes alone are not asked for.
-  impl_->duplicates.insert(id_of(pass.head));
+  impl_->duplicates.insert(rows::id_of(pass.head));
   if (unit.rows) {
     return impl_->run(context, {unit}, false);
   }
