@@ -199,7 +199,8 @@ TEST(ObjectXml, AnswersOfStores) {
        {std::string(), std::string("no"), std::string("<a>"), std::string("<a></b>"),
         std::string("<a/><b/>"), std::string("<a>&nope;</a>"), std::string("<a>&#xD800;</a>"),
         std::string("<a b></a>"), std::string("<a b=c></a>"), std::string("<a>&amp</a>"),
-        std::string("<!DOCTYPE a><a/>"), std::string("<a><!-- </a>"), deep}) {
+        std::string("<!DOCTYPE a><a/>"), std::string("<a><!-- </a>"), std::string("<:></.:>"),
+        deep}) {
     const auto refused = parse_xml(bad);
     ASSERT_FALSE(refused.has_value()) << bad;
     EXPECT_EQ(refused.error().kind, base::ErrorKind::kRetryable);

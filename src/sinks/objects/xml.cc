@@ -66,7 +66,9 @@ class Reader {
     const auto end = rest_.find_first_of(" \t\r\n/>=");
     if (end == std::string_view::npos || end == 0) return broken("a name is missing");
     auto found = rest_.substr(0, end);
-    if (found.find_first_of("<&\"'!?") != std::string_view::npos) return broken("an odd name");
+    if (found.ends_with(':') || found.find_first_of("<&\"'!?") != std::string_view::npos) {
+      return broken("an odd name");
+    }
     rest_.remove_prefix(end);
     return std::string(found.substr(found.rfind(':') + 1));
   }
