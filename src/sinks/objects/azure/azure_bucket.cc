@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <random>
 #include <utility>
 
@@ -18,12 +17,6 @@ namespace {
 constexpr std::string_view kMetaPrefix = "x-ms-meta-";
 constexpr std::size_t kLargestObject = std::size_t{1} << 30U;
 constexpr std::size_t kMostBlocks = 50000;
-
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
-  return out;
-}
 
 std::map<std::string, std::string> headers_of(const ObjectMeta& meta, const std::string& tier) {
   std::map<std::string, std::string> out;

@@ -13,7 +13,6 @@ namespace kollect::sinks::objects::azure {
 
 namespace {
 
-constexpr int kAttempts = 3;
 /// The version of the service's interface that this is written for.
 constexpr const char* kVersion = "2021-12-02";
 
@@ -104,31 +103,19 @@ base::Result<http::Response> Client::send(const base::Context& context, const Re
   const auto shown = fmt::format("{} {}{}", request.method, options_.endpoint.shown(),
                                  request.key.empty() ? "" : "/" + request.key);
   bool renewed = false;
-  auto pause = options_.pause;
-  for (int left = kAttempts - 1;; --left) {
-    auto answer = attempt(context, request);
-    base::Error error;
-    if (answer.has_value()) {
-      const int status = answer->status;
-      const bool fine = (status >= 200 && status < 300) ||
-                        std::ranges::find(request.accepted, status) != request.accepted.end();
-      if (fine) return std::move(*answer);
-      const auto code = code_of(*answer);
-      error = classify(status, code,
-                       fmt::format("{}: {}{}{}", shown, status, code.empty() ? "" : " ", code));
-      // A token that ended is no failed attempt.
-      if (status == 401 && !renewed && authority_->renew()) {
-        renewed = true;
-        ++left;
-        continue;
-      }
-    } else {
-      error = answer.error();
-    }
-    if (error.kind != base::ErrorKind::kRetryable || left == 0) return error;
-    if (!context.sleep(pause)) return error;
-    pause *= 2;
-  }
+  return send_repeatedly(
+      context, request, options_.pause, [&] { return attempt(context, request); },
+      [&](const http::Response& answer) {
+        const int status = answer.status;
+        const auto code = code_of(answer);
+        Refused out;
+        out.error = classify(
+            status, code, fmt::format("{}: {}{}{}", shown, status, code.empty() ? "" : " ", code));
+        // A token that ended is no failed attempt.
+        out.at_once = status == 401 && !renewed && authority_->renew();
+        renewed = renewed || out.at_once;
+        return out;
+      });
 }
 
 }  // namespace kollect::sinks::objects::azure

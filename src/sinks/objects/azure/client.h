@@ -15,6 +15,7 @@
 #include "http/client.h"
 #include "sinks/objects/azure/credentials.h"
 #include "sinks/objects/azure/endpoint.h"
+#include "sinks/objects/rest.h"
 
 namespace kollect::sinks::objects::azure {
 
@@ -27,18 +28,7 @@ struct ClientOptions {
   base::Duration pause = std::chrono::milliseconds(200);
 };
 
-/// One request, without what every request has.
-struct Request {
-  std::string method = "GET";
-  std::string key;                                         ///< whole; empty: the container itself
-  std::vector<std::pair<std::string, std::string>> query;  ///< lower-case names
-  std::map<std::string, std::string> headers;              ///< lower-case names
-  std::string_view body;                                   ///< borrowed for the call
-  std::size_t max_answer = std::size_t{16} << 20U;
-  base::Duration patience = std::chrono::minutes(1);  ///< without a byte
-  /// Answers that are no errors beside 2xx.
-  std::vector<int> accepted = {};
-};
+using Request = RestRequest;
 
 /// Called by one thread at a time.
 class Client {

@@ -13,7 +13,6 @@ namespace kollect::sinks::objects::s3 {
 
 namespace {
 
-constexpr int kAttempts = 3;
 constexpr const char* kDefaultRegion = "us-east-1";
 constexpr std::size_t kLongestMessage = 300;
 
@@ -183,36 +182,23 @@ base::Result<http::Response> Client::send(const base::Context& context, const Re
   KL_TRY(find_region(context));
   bool moved = false;
   bool renewed = false;
-  auto pause = options_.pause;
-  for (int left = kAttempts - 1;; --left) {
-    auto answer = attempt(context, request);
-    base::Error error;
-    if (answer.has_value()) {
-      const int status = answer->status;
-      const bool fine = (status >= 200 && status < 300) ||
-                        std::ranges::find(request.accepted, status) != request.accepted.end();
-      if (fine) return std::move(*answer);
-      // A bucket elsewhere, and keys that ended, are no failed attempts.
-      if (!moved && learn_region(*answer)) {
-        moved = true;
-        ++left;
-        continue;
-      }
-      error = failure(request, *answer);
-      const bool expired = is_one_of(told_by(*answer).code, {"ExpiredToken", "InvalidToken"}) ||
-                           (status == 400 && request.method == "HEAD");
-      if (!renewed && expired && credentials_->renew()) {
-        renewed = true;
-        ++left;
-        continue;
-      }
-    } else {
-      error = answer.error();
-    }
-    if (error.kind != base::ErrorKind::kRetryable || left == 0) return error;
-    if (!context.sleep(pause)) return error;
-    pause *= 2;
-  }
+  return send_repeatedly(
+      context, request, options_.pause, [&] { return attempt(context, request); },
+      [&](const http::Response& answer) {
+        Refused out;
+        // A bucket elsewhere, and keys that ended, are no failed attempts.
+        if (!moved && learn_region(answer)) {
+          moved = true;
+          out.at_once = true;
+          return out;
+        }
+        out.error = failure(request, answer);
+        const bool expired = is_one_of(told_by(answer).code, {"ExpiredToken", "InvalidToken"}) ||
+                             (answer.status == 400 && request.method == "HEAD");
+        out.at_once = !renewed && expired && credentials_->renew();
+        renewed = renewed || out.at_once;
+        return out;
+      });
 }
 
 }  // namespace kollect::sinks::objects::s3

@@ -11,6 +11,7 @@
 #include "base/resolve.h"
 #include "base/result.h"
 #include "http/client.h"
+#include "sinks/objects/rest.h"
 #include "sinks/objects/s3/credentials.h"
 #include "sinks/objects/s3/endpoint.h"
 
@@ -26,19 +27,7 @@ struct ClientOptions {
   base::Duration pause = std::chrono::milliseconds(200);
 };
 
-/// One request, without what every request has.
-struct Request {
-  std::string method = "GET";
-  std::string key;  ///< whole; empty: the bucket itself
-  std::vector<std::pair<std::string, std::string>> query;
-  std::map<std::string, std::string> headers;  ///< lower-case names
-  std::string_view body;                       ///< borrowed for the call
-  std::string body_sha256 = {};                ///< hex; empty: not known yet
-  std::size_t max_answer = std::size_t{16} << 20U;
-  base::Duration patience = std::chrono::minutes(1);  ///< without a byte
-  /// Answers that are no errors beside 2xx.
-  std::vector<int> accepted = {};
-};
+using Request = RestRequest;
 
 /// Called by one thread at a time.
 class Client {

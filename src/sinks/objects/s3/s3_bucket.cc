@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "base/hash.h"
 #include "sinks/objects/xml.h"
 
@@ -24,12 +22,6 @@ std::map<std::string, std::string> metadata_of(const http::Response& answer) {
       if (name.starts_with(prefix)) out[name.substr(prefix.size())] = value;
     }
   }
-  return out;
-}
-
-std::uint64_t number_of(std::string_view text) {
-  std::uint64_t out = 0;
-  std::from_chars(text.data(), text.data() + text.size(), out);
   return out;
 }
 
