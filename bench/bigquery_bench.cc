@@ -2,7 +2,6 @@
 // emulator. Counter "ratio": time of the pass by the median time of that load in the same run.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <map>
 
 #include "base/json/write.h"
+#include "bench_rows.h"
 #include "sinks/bigquery/bigquery_sink.h"
 #include "sinks/bigquery/payload.h"
 #include "support/server_script.h"
@@ -18,27 +18,7 @@ namespace kollect::sinks {
 namespace {
 
 using kollect::testing::ServerScript;
-using Clock = std::chrono::steady_clock;
-
-template <class T>
-T must(base::Result<T> result) {
-  if (!result.has_value()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*result);
-}
-
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
+using namespace bench;  // NOLINT: what benchmarks share
 
 void put(inventory::RowStore& store, int i, int version) {
   const std::string name = fmt::format("app-{:06}", i);

@@ -3,19 +3,11 @@
 // "of_limit": rows per second by those of fast-import.
 #include <benchmark/benchmark.h>
 
-#include <chrono>
-
 #include "base/process.h"
 #include "git_ground.h"
 
 namespace kollect::sinks::bench {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::string shell(const std::string& line) {
   base::Command command;
@@ -34,7 +26,7 @@ double fast_import(const std::filesystem::path& repository, const base::TempDir&
   shell(fmt::format("rm -rf '{0}' && git init -q --bare -b main '{0}'", target));
   const auto begin = Clock::now();
   shell(fmt::format("git -C '{}' fast-import --quiet < '{}'", target, stream));
-  const double took = since(begin);
+  const double took = seconds_since(begin);
   const auto tree = [](const std::string& path) {
     return shell(fmt::format("git -C '{}' rev-parse 'main^{{tree}}'", path));
   };
@@ -53,7 +45,7 @@ void BM_FirstExport(benchmark::State& state) {
     const Cost before;
     const auto begin = Clock::now();
     ground.first_export();
-    const double took = since(begin);
+    const double took = seconds_since(begin);
     const Cost after;
     state.SetIterationTime(took);
     ours += took;

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/files.h"
+#include "bench_rows.h"
 #include "inventory/row_store.h"
 #include "sinks/factory.h"
 #include "support/git_server.h"
@@ -17,22 +18,12 @@
 namespace kollect::sinks {
 namespace bench {
 
-template <class T>
-T must(base::Result<T> result) {
-  if (!result.has_value()) {
-    std::fprintf(stderr, "bench: %s\n", result.error().message.c_str());
-    std::abort();
-  }
-  return std::move(*result);
-}
-
 inline void check(bool good, const char* what) {
   if (good) return;
   std::fprintf(stderr, "bench: not as expected: %s\n", what);
   std::abort();
 }
 
-inline const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
 inline constexpr int kRowsOfANamespace = 100;
 
 inline std::string uid_of(int i) {
