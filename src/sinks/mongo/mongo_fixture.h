@@ -15,6 +15,7 @@
 #include "sinks/mongo/handles.h"
 #include "sinks/mongo/mongo_sink.h"
 #include "sinks/rows/contract.h"
+#include "sinks/rows/fixture.h"
 #include "support/mongo_server.h"
 
 namespace kollect::sinks::mongo {
@@ -122,46 +123,20 @@ inline MongoOptions options_for(const kollect::testing::MongoServer& server,
   return out;
 }
 
-class MongoFixture : public ::testing::Test {
+class MongoFixture : public rows::contract::RowSinkFixture {
  protected:
   explicit MongoFixture(
       kollect::testing::MongoServer& server = kollect::testing::MongoServer::shared())
       : server_(server), options_(options_for(server, fresh_database())) {}
 
   [[nodiscard]] Stranger stranger() const { return {server_, options_.database}; }
-  static Export head(int second, const std::string& cluster = "pier-7") {
-    Export out;
-    out.inventory = {"harbor", "ledger"};
-    out.exported_at = base::WallTime(std::chrono::seconds(kStart + second));
-    out.cluster = cluster;
-    return out;
-  }
-  base::Result<ExportReport> try_write(Sink& sink, const inventory::RowSet& set, int second = 0,
-                                       const std::string& cluster = "pier-7") const {
-    auto exp = head(second, cluster);
-    exp.rows = &set;
-    return sink.export_all(context_, {exp}, false);
-  }
-  base::Result<ExportReport> try_write(const inventory::RowSet& set, int second = 0,
-                                       const std::string& cluster = "pier-7") const {
-    return try_write(*make_mongo_sink(options_), set, second, cluster);
-  }
-  ExportReport write(const inventory::RowSet& set, int second = 0,
-                     const std::string& cluster = "pier-7") const {
-    auto report = try_write(set, second, cluster);
-    EXPECT_TRUE(report.has_value()) << report.error().message;
-    return report.value_or(ExportReport{});
-  }
-  base::Error must_fail(const inventory::RowSet& set) const {
-    const auto report = try_write(set);
-    EXPECT_FALSE(report.has_value());
-    return report.has_value() ? base::Error{} : report.error();
+  [[nodiscard]] std::unique_ptr<Sink> new_sink() const override {
+    return make_mongo_sink(options_);
   }
   std::size_t count() const { return stranger().documents().size(); }
 
   kollect::testing::MongoServer& server_;
   MongoOptions options_;
-  base::Context context_ = base::Context::background();
 };
 
 }  // namespace kollect::sinks::mongo

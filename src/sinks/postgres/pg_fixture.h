@@ -12,6 +12,7 @@
 
 #include "sinks/postgres/postgres_sink.h"
 #include "sinks/rows/contract.h"
+#include "sinks/rows/fixture.h"
 #include "support/postgres_server.h"
 
 namespace kollect::sinks::postgres {
@@ -22,7 +23,7 @@ using rows::contract::set_of;
 using rows::contract::TestRow;
 
 /// A database of its own for every test.
-class PostgresFixture : public ::testing::Test {
+class PostgresFixture : public rows::contract::RowSinkFixture {
  protected:
   explicit PostgresFixture(
       kollect::testing::PostgresServer& server = kollect::testing::PostgresServer::shared())
@@ -33,33 +34,8 @@ class PostgresFixture : public ::testing::Test {
     options_.table.table = "inventory";
   }
 
-  static Export head(int second, const std::string& cluster = "pier-7") {
-    Export out;
-    out.inventory = {"harbor", "ledger"};
-    out.exported_at = base::WallTime(std::chrono::seconds(kStart + second));
-    out.cluster = cluster;
-    return out;
-  }
-  base::Result<ExportReport> try_write(Sink& sink, const inventory::RowSet& set, int second = 0,
-                                       const std::string& cluster = "pier-7") const {
-    auto exp = head(second, cluster);
-    exp.rows = &set;
-    return sink.export_all(context_, {exp}, false);
-  }
-  base::Result<ExportReport> try_write(const inventory::RowSet& set, int second = 0,
-                                       const std::string& cluster = "pier-7") const {
-    return try_write(*make_postgres_sink(options_), set, second, cluster);
-  }
-  ExportReport write(const inventory::RowSet& set, int second = 0,
-                     const std::string& cluster = "pier-7") const {
-    auto report = try_write(set, second, cluster);
-    EXPECT_TRUE(report.has_value()) << report.error().message;
-    return report.value_or(ExportReport{});
-  }
-  base::Error must_fail(const inventory::RowSet& set) const {
-    const auto report = try_write(set);
-    EXPECT_FALSE(report.has_value());
-    return report.has_value() ? base::Error{} : report.error();
+  [[nodiscard]] std::unique_ptr<Sink> new_sink() const override {
+    return make_postgres_sink(options_);
   }
   Lines ask(const std::string& sql) const { return server_.ask(database_, sql); }
   /// Asks until the answer is `wanted`.
@@ -71,7 +47,6 @@ class PostgresFixture : public ::testing::Test {
   kollect::testing::PostgresServer& server_;
   std::string database_;
   PostgresOptions options_;
-  base::Context context_ = base::Context::background();
 };
 
 inline inventory::RowSet many(int generation, int count) {
