@@ -53,7 +53,7 @@ std::string_view remedy(Lift lift) {
     case Lift::kPrivate:
       return "it needs --allow-private-sinks";
     case Lift::kLoopback:
-      return "only an operator with --allow-loopback-sinks takes it";
+      return "it needs --allow-loopback-sinks";
     case Lift::kNothing:
       break;
   }

@@ -83,8 +83,7 @@ TEST(AddressGuard, Urls) {
     EXPECT_FALSE(guard.refuse_url(url).has_value()) << url;
   }
   EXPECT_EQ(*guard.refuse_url("https://user:secret@127.0.0.1/x"),
-            "127.0.0.1 (loopback address) is not allowed: only an operator with "
-            "--allow-loopback-sinks takes it");
+            "127.0.0.1 (loopback address) is not allowed: it needs --allow-loopback-sinks");
 }
 
 TEST(AddressGuard, ReasonsNameTheFlagThatAllows) {
@@ -92,8 +91,7 @@ TEST(AddressGuard, ReasonsNameTheFlagThatAllows) {
   EXPECT_EQ(*guard.refuse_address("10.1.2.3"),
             "10.1.2.3 (private address) is not allowed: it needs --allow-private-sinks");
   EXPECT_EQ(*guard.refuse_host("LocalHost"),
-            "localhost (name of this machine) is not allowed: only an operator with "
-            "--allow-loopback-sinks takes it");
+            "localhost (name of this machine) is not allowed: it needs --allow-loopback-sinks");
   EXPECT_EQ(*guard.refuse_host("169.254.169.254"),
             "169.254.169.254 (link-local address) is not allowed: no flag allows it");
   EXPECT_EQ(*guard.refuse_secret_host("metadata"), "name of a metadata service: no flag allows it");

@@ -61,7 +61,7 @@ TEST(PostgresGuard, RefusalsNameTheRangeAndTheFlagButNoHost) {
   EXPECT_EQ(message("postgresql://u@10.1.2.3/x"),
             begin + "private address: it needs --allow-private-sinks");
   EXPECT_EQ(message("postgresql://u@127.0.0.1/x"),
-            begin + "loopback address: only an operator with --allow-loopback-sinks takes it");
+            begin + "loopback address: it needs --allow-loopback-sinks");
   EXPECT_EQ(message("postgresql://u@169.254.169.254/x"),
             begin + "link-local address: no flag allows it");
   EXPECT_EQ(message("host=/var/run/x"),

@@ -42,6 +42,8 @@ void add_output_flags(CLI::App& app, CollectOptions& o) {
                "Remove documents of targets that left the configuration from the folder");
   app.add_flag("--dry-run", o.dry_run, "Collect and compare, write nothing");
   app.add_flag("--allow-private-sinks", o.allow_private_sinks, "Let sinks be on private addresses");
+  app.add_flag("--allow-loopback-sinks", o.allow_loopback_sinks,
+               "Let sinks be on loopback and private addresses: for trying out on one machine");
 }
 
 void add_run_flags(CLI::App& app, CollectOptions& o) {

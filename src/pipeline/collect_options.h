@@ -33,6 +33,7 @@ struct CollectOptions {
   std::string path_template;
   std::string sqlite;
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;
   bool no_sinks = false;
   bool prune = false;
   int parallel = 4;

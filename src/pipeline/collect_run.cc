@@ -88,7 +88,8 @@ base::Result<> CollectRun::prepare() {
       *invocation_.clock, redactor_);
   context_ = context_.with_timeout(options_.time_limit);
   KL_ASSIGN(config_,
-            load_config(options_.config, {.allow_private_sinks = options_.allow_private_sinks}));
+            load_config(options_.config, {.allow_private_sinks = options_.allow_private_sinks,
+                                          .allow_loopback_sinks = options_.allow_loopback_sinks}));
   for (const std::string& warning : config_.warnings) warn(warning);
   KL_ASSIGN(plan_, make_plan(config_, options_.ns));
   for (const std::string& warning : plan_.warnings) warn(warning);
@@ -185,6 +186,7 @@ base::Result<> CollectRun::open_outputs() {
   options.use_sinks = !options_.no_sinks;
   options.dry_run = options_.dry_run;
   options.allow_private_sinks = options_.allow_private_sinks;
+  options.allow_loopback_sinks = options_.allow_loopback_sinks;
   options.several_contexts = contexts_.size() > 1;
   options.exported_at = started_at_;
   KL_ASSIGN(outputs_, Outputs::open(config_, plan_, options, *secrets_, invocation_.out));

@@ -38,6 +38,7 @@ class Loader {
   bool judge(Manifest& manifest) {
     admission::Settings settings;
     settings.allow_private_sinks = options_.allow_private_sinks;
+    settings.allow_loopback_sinks = options_.allow_loopback_sinks;
     settings.allow_local_sinks = true;
     // The folder is the policy: no scopes, no look-ups (spec: pipeline 3).
     admission::Verdict verdict =

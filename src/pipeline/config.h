@@ -39,6 +39,7 @@ struct Config {
 
 struct ConfigOptions {
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;
   /// Only the sinks matter: there must be one; profiles and targets need not be there.
   bool only_sinks = false;
   std::string stdin_text = {};  ///< read for the path "-"

@@ -54,6 +54,8 @@ int run_validate_command(const Invocation& invocation, const std::vector<std::st
   app.add_flag("--json", o.json, "A JSON line per document");
   app.add_flag("--tenant-mode", o.tenant_mode, "Judge as an operator in tenant mode does");
   app.add_flag("--allow-private-sinks", o.allow_private_sinks, "Accept private addresses");
+  app.add_flag("--allow-loopback-sinks", o.allow_loopback_sinks,
+               "Accept loopback and private addresses");
   app.add_flag("--check-env", o.check_env, "Variables and files that placeholders name must exist");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   if (o.config.empty() == o.files.empty()) {

@@ -17,6 +17,7 @@ struct ProbeOptions {
   std::vector<std::string> files;
   std::string timeout = "15s";
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;
   bool json = false;
 };
 
@@ -96,14 +97,18 @@ base::Result<int> probe(const Invocation& invocation, const ProbeOptions& o) {
   if (limit <= base::Duration::zero()) {
     return base::configuration("--timeout must be longer than zero");
   }
-  ConfigOptions loading{.allow_private_sinks = o.allow_private_sinks, .only_sinks = true};
+  ConfigOptions loading{.allow_private_sinks = o.allow_private_sinks,
+                        .allow_loopback_sinks = o.allow_loopback_sinks,
+                        .only_sinks = true};
   if (std::ranges::find(o.files, "-") != o.files.end()) {
     KL_ASSIGN(loading.stdin_text, invocation.read_in());
   }
   KL_ASSIGN(const Config config, load_config(o.files, loading));
   base::Redactor redactor;
   SecretStore secrets(config, invocation.env, redactor);
-  auto made = make_each_sink(config, secrets, {.allow_private = o.allow_private_sinks});
+  auto made = make_each_sink(
+      config, secrets,
+      {.allow_private = o.allow_private_sinks, .allow_loopback = o.allow_loopback_sinks});
   for (const auto* warnings : {&config.warnings, &secrets.warnings()}) {
     for (const std::string& text : *warnings) {
       fmt::print(invocation.err, "warning: {}\n", redactor.redact(text));
@@ -134,6 +139,8 @@ int run_probe_command(const Invocation& invocation, const std::vector<std::strin
                      "File, folder or - with manifests (repeatable)");
   cli::add_flag_value(app, "--timeout", o.timeout, "Limit for each sink (default 15s)");
   app.add_flag("--allow-private-sinks", o.allow_private_sinks, "Accept private addresses");
+  app.add_flag("--allow-loopback-sinks", o.allow_loopback_sinks,
+               "Accept loopback and private addresses");
   app.add_flag("--json", o.json, "A JSON line per sink");
   if (const auto code = cli::parse_flags(app, invocation, args)) return *code;
   const auto code = probe(invocation, o);

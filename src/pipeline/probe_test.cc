@@ -70,6 +70,16 @@ TEST_F(Probe, OneOfTwoFails) {
   EXPECT_THAT(run.out, Not(HasSubstr("hidden-word")));
 }
 
+TEST_F(Probe, LoopbackAddressesAreDialledWhenAllowed) {
+  const RunResult refused = probe({"bad.yaml", "secret.yaml"}, {"--allow-private-sinks"});
+  EXPECT_THAT(refused.out, HasSubstr("loopback address: it needs --allow-loopback-sinks"));
+  const RunResult dialled = probe({"bad.yaml", "secret.yaml"}, {"--allow-loopback-sinks"});
+  EXPECT_EQ(dialled.code, 2) << dialled.err;
+  EXPECT_THAT(dialled.out, HasSubstr("KollectDatabaseSink x/db"));
+  EXPECT_THAT(dialled.out, Not(HasSubstr("not allowed")));
+  EXPECT_THAT(dialled.out, Not(HasSubstr("hidden-word")));
+}
+
 TEST_F(Probe, AllFail) {
   const RunResult run = probe({"bad.yaml", "secret.yaml"}, {"--json"});
   EXPECT_EQ(run.code, 2);

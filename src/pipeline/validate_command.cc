@@ -160,6 +160,7 @@ class Command {
     admission::SetOptions options;
     options.settings.tenant_mode = options_.tenant_mode;
     options.settings.allow_private_sinks = options_.allow_private_sinks;
+    options.settings.allow_loopback_sinks = options_.allow_loopback_sinks;
     // A folder is what `collect` runs; single manifests are judged as an operator's admission
     // would.
     options.settings.allow_local_sinks = together();

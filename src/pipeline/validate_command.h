@@ -25,6 +25,7 @@ struct ValidateOptions {
   bool json = false;       ///< --json: a line per document instead of text
   bool tenant_mode = false;
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;
   /// --check-env: variables and files that placeholders name must be there.
   bool check_env = false;
   std::map<std::string, std::string> env;

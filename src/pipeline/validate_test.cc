@@ -347,6 +347,16 @@ TEST_F(Validate, PrivateSinks) {
   EXPECT_EQ(stdin_only(sink).exit_code, 0);
 }
 
+TEST_F(Validate, LoopbackSinks) {
+  const std::string sink = R"({"apiVersion":"kollect.dev/v1alpha1","kind":"KollectEventSink",
+    "metadata":{"name":"a"},"spec":{"type":"kafka","kafka":{"brokers":["127.0.0.1:9092"],"topic":"t"}}})";
+  options_.allow_private_sinks = true;
+  EXPECT_EQ(stdin_only(sink).exit_code, 2);
+  options_.allow_private_sinks = false;
+  options_.allow_loopback_sinks = true;
+  EXPECT_EQ(stdin_only(sink).exit_code, 0);
+}
+
 TEST_F(Validate, JsonGivesALinePerDocument) {
   options_.json = true;
   const ValidateReport report =

@@ -73,6 +73,7 @@ base::Result<> Outputs::open_sinks(const Config& config, SecretStore& secrets) {
   KL_ASSIGN(std::vector<WiredSink> wired,
             make_sinks(config, secrets,
                        {.allow_private = options_.allow_private_sinks,
+                        .allow_loopback = options_.allow_loopback_sinks,
                         .several_contexts = options_.several_contexts}));
   for (WiredSink& sink : wired) {
     backends_.push_back({.title = sink.title,

@@ -28,6 +28,7 @@ struct OutputOptions {
   bool use_sinks = true;
   bool dry_run = false;
   bool allow_private_sinks = false;
+  bool allow_loopback_sinks = false;
   bool several_contexts = false;
   base::WallTime exported_at{};
 };

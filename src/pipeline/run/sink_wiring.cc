@@ -17,6 +17,7 @@ class Wirer {
  public:
   Wirer(SecretStore& secrets, const WiringOptions& options) : secrets_(secrets) {
     options_.allow_private = options.allow_private;
+    options_.allow_loopback = options.allow_loopback;
     // The guard holds for the folder's sinks as it does in the operator; local places are the
     // user's own (L-62).
     options_.allow_local = true;

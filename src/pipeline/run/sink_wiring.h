@@ -27,6 +27,7 @@ struct SinkMade {
 
 struct WiringOptions {
   bool allow_private = false;
+  bool allow_loopback = false;
   /// Default templates put {cluster} in front; a template without it is refused (L-59).
   bool several_contexts = false;
 };
