@@ -361,8 +361,12 @@ void check_event_sink(Findings& findings, const api::EventSink& sink, const Rule
   forbid(findings, spec.layout.has_value(), "spec.layout", spec.type);
   if (nats) {
     const bool own = spec.nats && !blank(spec.nats->url);
-    if (const auto problem = url_problem(own ? spec.nats->url : spec.endpoint, context.settings)) {
+    // One server or several.
+    for (const auto url : base::split(own ? spec.nats->url : spec.endpoint, ',')) {
+      const auto problem = url_problem(url, context.settings);
+      if (!problem) continue;
       findings.forbidden(own ? "spec.nats.url" : "spec.endpoint", *problem);
+      break;
     }
   } else if (spec.kafka) {
     for (std::size_t i = 0; i < spec.kafka->brokers.size(); ++i) {
