@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/json/document.h"
 #include "exporter/breaker.h"
 
 namespace kollect::exporter {
@@ -107,6 +110,47 @@ class Play {
   std::function<std::string(base::Duration)> outcome_ = [](base::Duration) { return ""; };
   std::multimap<base::Duration, std::function<void(Play&)>> events_;
 };
+
+// Decisions of one binding as recorded (spec: runtime 9.3), but for intervals below a second: those
+// are none (9.2).
+TEST(Timing, RecordedDecisions) {
+  std::ifstream in(KOLLECT_SOURCE_DIR "/tests/cases/exporter/debounce.json");
+  std::stringstream text;
+  text << in.rdbuf();
+  const auto recorded = base::json::Document::parse(text.str());
+  ASSERT_TRUE(recorded.has_value());
+  Schedule schedule(Play::exact(), 1);
+  std::string exported;
+  int judged = 0;
+  for (const auto step : recorded->root().find("steps")->items()) {
+    const auto moment = std::chrono::round<base::Duration>(
+        std::chrono::duration<double>(step.find("atSeconds")->number().as_double()));
+    const auto interval = base::parse_duration(step.text("interval"));
+    ASSERT_TRUE(interval.has_value());
+    const auto now = Play::at(moment);
+    schedule.configure({.interval = *interval,
+                        .generation = step.find("generation")->number().i,
+                        .identity = "sink"},
+                       now);
+    const bool pending = step.text("checksum") != exported;
+    if (pending) schedule.signal(now - Play::exact().quiet);
+    const auto look = schedule.look(now, pending, now);
+    const bool none = *interval < 1s && !pending;
+    SCOPED_TRACE(Play::text(moment));
+    EXPECT_EQ(look.why != Why::kNone, step.find("export")->as_bool() && !none);
+    if (look.why != Why::kNone) {
+      schedule.begin();
+      schedule.succeeded(now, schedule.settings());
+      exported = step.text("checksum");
+    } else if (!step.find("export")->as_bool()) {
+      ASSERT_TRUE(look.next.has_value());
+      EXPECT_EQ(*look.next - now,
+                std::chrono::seconds(step.find("nextDueSecondsIfSkipped")->number().i));
+    }
+    ++judged;
+  }
+  EXPECT_EQ(judged, 10);
+}
 
 TEST(Timing, A_NothingChanges) {
   Play play(30s);

@@ -124,6 +124,17 @@ TEST_P(ParquetCase, ColumnsAndRowsAsRecorded) {
   EXPECT_EQ(*found.find("duckdb"), *expected.find("rows"));
 }
 
+TEST_P(ParquetCase, FilesOfOthersCanBeReadBack) {
+  const auto the_case = read_case("parquet/" + GetParam() + ".case.json");
+  const auto wanted = named_rows(std::string(the_case.text("rows")));
+  inventory::RowSet found;
+  const auto read =
+      read_parquet(read_text(case_path("parquet/" + GetParam() + ".parquet")), built(), found);
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  found.seal();
+  EXPECT_EQ(inventory::envelope_json(found, {}), inventory::envelope_json(wanted, {}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Recorded, ParquetCase, ::testing::Values("default-hot", "own-hot"));
 
 TEST_F(Parquet, FooterAndStatistics) {

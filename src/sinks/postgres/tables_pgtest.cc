@@ -1,8 +1,10 @@
 // Provisioning, table shapes and privileges (spec: sinks 11.2, K-13, K-43), odd characters (K-46).
 #include <thread>
 
+#include "base/strings.h"
 #include "sinks/postgres/payload.h"
 #include "sinks/postgres/pg_fixture.h"
+#include "sinks/testing.h"
 
 namespace kollect::sinks::postgres {
 namespace {
@@ -43,6 +45,56 @@ TEST_F(Tables, EnsureCreatesTheTableAsPromised) {
                 "conrelid = 'inventory'::regclass"),
             Lines{"PRIMARY KEY (cluster, inventory_namespace, inventory_name, target_name, "
                   "source_uid)"});
+}
+
+TEST_F(Tables, ContentsAsRecorded) {  // but for the key, K-43
+  const auto recorded = testing::read_case("database/postgres.json");
+  const auto& steps = recorded.find("steps")->as_array();
+  const auto rows = testing::named_rows("rows");
+  const auto export_of = [&](const inventory::RowSet& set) {
+    auto exp = head(0);
+    exp.inventory = {"harbor-ops", "dock-ledger"};
+    exp.rows = &set;
+    const auto report = new_sink()->export_all(context_, {exp}, false);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+  };
+  /// The whole table, as the recorded rows are written.
+  const auto table = [&] {
+    base::json::Array out;
+    for (const auto& line :
+         ask("SELECT to_jsonb(i) - 'exported_at' FROM inventory i ORDER BY source_uid")) {
+      out.push_back(testing::parse_json(line));
+    }
+    return base::json::canonical(base::json::Value(std::move(out)));
+  };
+  export_of(rows);
+  auto expected = steps[0].find("table")->as_array();
+  std::ranges::sort(expected, {}, [](const auto& row) { return row.text("source_uid"); });
+  EXPECT_EQ(table(), base::json::canonical(base::json::Value(std::move(expected))));
+
+  base::json::Array two;
+  const auto document =
+      base::json::Document::parse(inventory::envelope_json(rows, 0, 2, inventory::EnvelopeMeta{}));
+  ASSERT_TRUE(document.has_value());
+  export_of(testing::rows_of(base::json::to_value(*document->root().find("items"))));
+  EXPECT_EQ(ask("SELECT json_agg(source_uid ORDER BY source_uid) FROM inventory"),
+            Lines{std::string(steps[1].text("sourceUIDs"))});
+
+  ask("INSERT INTO inventory VALUES ('other', 'inv', 't', 'u', 'elsewhere', 'x', '{}', now())");
+  export_of(inventory::RowSet());
+  EXPECT_EQ(table(), base::json::canonical(*steps[2].find("left")));
+
+  std::string columns;
+  for (const auto& column : recorded.find("columns")->as_array()) {
+    columns += fmt::format("{}{} {} {} {}", columns.empty() ? "" : "\n", column.text("column"),
+                           column.text("type"), column.find("nullable")->as_bool() ? "YES" : "NO",
+                           column.text("default"));
+  }
+  EXPECT_EQ(base::join(ask("SELECT column_name || ' ' || data_type || ' ' || is_nullable || ' ' || "
+                           "coalesce(column_default, '') FROM information_schema.columns WHERE "
+                           "table_name = 'inventory' ORDER BY ordinal_position"),
+                       "\n"),
+            columns);
 }
 
 TEST_F(Tables, NamesAreQuoted) {
