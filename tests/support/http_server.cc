@@ -47,20 +47,6 @@ std::shared_ptr<void> make_tls(const HttpServerOptions& options) {
   return {context, [](void* p) { SSL_CTX_free(static_cast<SSL_CTX*>(p)); }};
 }
 
-int listen_on_loopback(std::uint16_t& port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(fd, 64) != 0 ||
-      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    std::abort();
-  }
-  port = ntohs(address.sin_port);
-  return fd;
-}
-
 std::string reason_of(int status) {
   return status < 400 ? "Fine" : "Trouble";
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 
 namespace kollect::testing {
 
@@ -71,6 +72,20 @@ std::string SocketStream::peer_name() const {
 std::string SocketStream::asked_name() const {
   const char* name = tls_ ? SSL_get_servername(tls_->ssl, TLSEXT_NAMETYPE_host_name) : nullptr;
   return name == nullptr ? "" : name;
+}
+
+int listen_on_loopback(std::uint16_t& port) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 || listen(fd, 64) != 0 ||
+      getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    std::abort();
+  }
+  port = ntohs(address.sin_port);
+  return fd;
 }
 
 int connect_to(const std::string& host_and_port) {

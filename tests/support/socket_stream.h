@@ -2,6 +2,7 @@
 // tests/support.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -43,5 +44,7 @@ class SocketStream {
 
 /// Connects to "host:port" of the loopback; -1 on failure.
 int connect_to(const std::string& host_and_port);
+/// A socket that listens on a free port of the loopback.
+int listen_on_loopback(std::uint16_t& port);
 
 }  // namespace kollect::testing

@@ -22,9 +22,11 @@ using kollect::testing::Reply;
 using rows::contract::set_of;
 using rows::contract::TestRow;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 
 constexpr const char* kProject = "/bigquery/v2/projects/pier-project";
 
@@ -390,6 +392,19 @@ TEST_F(BigqueryProtocol, TablesAreCreatedInEnsureModeAlone) {  // K-13
   service_.script("POST datasets/harbor/tables",
                   {[] { return fault(409, "duplicate", "Already Exists"); }});
   EXPECT_TRUE(write(rows_).has_value());
+}
+
+TEST_F(BigqueryProtocol, ATableOfALoadIsDroppedUnderItsWholeName) {
+  options_.table.table = "dock ledger";
+  options_.parameter_bytes = 1;
+  // There is no load here, so the pass ends with an error and the table goes.
+  EXPECT_EQ(must_fail(rows_).reason, "refused");
+  std::vector<std::string> dropped;
+  for (const auto& request : service_.all()) {
+    if (request.method == "DELETE") dropped.push_back(request.path());
+  }
+  EXPECT_THAT(dropped, ElementsAre(StartsWith("/bigquery/v2/projects/pier-project/datasets/harbor/"
+                                              "tables/dock%20ledger_kollect_")));
 }
 
 TEST_F(BigqueryProtocol, AProbeRunsNothing) {

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <random>
 
+#include "base/hash.h"
 #include "base/json/write.h"
 #include "sinks/bigquery/pass.h"
 
@@ -150,11 +151,12 @@ void Stage::drop_table() {
   // Also when the pass was stopped; what stays is dropped by the service after its time.
   const auto moment =
       base::Context(work_.context.clock(), {}).with_timeout(std::chrono::seconds(15));
-  (void)work_.api.send_once(moment,
-                            {.method = "DELETE",
-                             .path = fmt::format("/bigquery/v2/projects/{}/datasets/{}/tables/{}",
-                                                 table_->project, table_->dataset, table_->table),
-                             .doing = "dropping a table"});
+  (void)work_.api.send_once(
+      moment,
+      {.method = "DELETE",
+       .path = fmt::format("/bigquery/v2/projects/{}/datasets/{}/tables/{}", table_->project,
+                           table_->dataset, base::percent_encode(table_->table)),
+       .doing = "dropping a table"});
   table_.reset();
 }
 

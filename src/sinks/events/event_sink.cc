@@ -266,6 +266,9 @@ class ChangeSink final : public EventSink {
     ExportReport report;
     const inventory::ChangeSet* changes = pass.changes != nullptr ? pass.changes : pass.since;
     if (changes != nullptr && !memory.gap) {
+      // Neither is the broker's state any more: some of these, and maybe not all, go there now.
+      memory.confirmed.clear();
+      memory.rows.reset();
       KL_TRY(send_changes(context, pass.head, *changes, report));
       memory.confirmed = pass.set_hash;
       return report;

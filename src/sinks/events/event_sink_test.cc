@@ -280,6 +280,40 @@ TEST_F(EventSinkTest, DifferencesThatNobodyTellsAreFound) {  // byResourceUID
   EXPECT_THAT(types(), ElementsAre("snapshot", "upsert", "upsert", "upsert", "snapshot-end"));
 }
 
+// A pass of changes in between: what was remembered of the rows before is no longer so.
+TEST_F(EventSinkTest, DifferencesAreThoseFromTheLastConfirmedState) {
+  const auto maker = sink(Mode::kChanges);
+  const auto untold = [&](int second) {
+    broker_.sent.clear();
+    const auto rows = reader_->snapshot();
+    auto report = maker->apply(context_, {.head = head(second),
+                                          .rows = &rows,
+                                          .row_count = rows.size(),
+                                          .set_hash = rows.set_hash(),
+                                          .resumed = second > 0});
+    if (report) reader_->passed(rows.version());
+    return report;
+  };
+  put({"a"});
+  ASSERT_TRUE(untold(0).has_value());
+  put({"b"});
+  ASSERT_TRUE(untold(1).has_value());
+  put({"c"});
+  ASSERT_TRUE(pass(*maker, 2, true).has_value());
+  remove({"c"});
+  ASSERT_TRUE(untold(3).has_value());
+  EXPECT_THAT(types(), ElementsAre("snapshot", "upsert", "upsert", "snapshot-end"));
+  // The rows are as they were confirmed, the topic is not.
+  put({"d"});
+  put({"e"});
+  broker_.fails_at = 2;
+  EXPECT_FALSE(pass(*maker, 4, true).has_value());
+  remove({"d"});
+  remove({"e"});
+  ASSERT_TRUE(untold(5).has_value());
+  EXPECT_THAT(types(), ElementsAre("snapshot", "upsert", "upsert", "snapshot-end"));
+}
+
 TEST_F(EventSinkTest, ATombstoneFollowsADelete) {
   broker_.tombstones = true;
   const auto maker = sink(Mode::kChanges);

@@ -201,8 +201,9 @@ TEST_F(CredentialsTest, OnlyKeysOfServiceAccountsAreTakenFromASecret) {
             "credentials.json: client_email is missing");
   EXPECT_EQ(refused(R"({"type":"service_account","client_email":"a","private_key":"s3cret"})"),
             "credentials.json: private_key is not an RSA key in PEM form");
-  EXPECT_EQ(refused(key_file("http://token.example/x")),
-            "credentials.json: token_uri must be an https URL");
+  for (const char* unsafe : {"http://token.example/x", "http://127.0.0.1:80@token.example/x"}) {
+    EXPECT_EQ(refused(key_file(unsafe)), "credentials.json: token_uri must be an https URL");
+  }
 }
 
 TEST_F(CredentialsTest, TheTokenEndpointOfAKeyIsGuarded) {

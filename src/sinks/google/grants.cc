@@ -85,8 +85,13 @@ base::Result<Granted> granted(std::string_view who, json::View root) {
 
 /// Tokens and assertions go over TLS, or stay on this machine.
 bool is_safe(std::string_view url) {
-  return url.starts_with("https://") || url.starts_with("http://127.0.0.1:") ||
-         url.starts_with("http://[::1]:");
+  if (url.starts_with("https://")) return true;
+  for (const std::string_view machine : {"http://127.0.0.1:", "http://[::1]:"}) {
+    if (!url.starts_with(machine)) continue;
+    // Behind user information the host would be another one.
+    return url.substr(machine.size()).find('@') == std::string_view::npos;
+  }
+  return false;
 }
 
 /// The token that another service gave, out of its file or its answer.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "base/context.h"
@@ -128,12 +129,19 @@ int Links::connect(int local, const sockaddr& address, socklen_t size, const std
   pairs_.erase(pair);
   std::erase_if(links_, [](const Link& link) { return link.over; });
   Link& link = links_.emplace_back();
-  link.thread = std::jthread([this, &link, ours, host, text = std::string(number.data()),
-                              port_number = static_cast<std::uint16_t>(std::stoi(port.data()))] {
-    run(ours, text, port_number, host);
-    const std::scoped_lock inner(mutex_);
-    link.over = true;
-  });
+  try {
+    link.thread = std::jthread([this, &link, ours, host, text = std::string(number.data()),
+                                port_number = static_cast<std::uint16_t>(std::stoi(port.data()))] {
+      run(ours, text, port_number, host);
+      const std::scoped_lock inner(mutex_);
+      link.over = true;
+    });
+  } catch (const std::system_error&) {
+    // No thread is left: the library, which knows no exceptions, tries again later.
+    links_.pop_back();
+    ::close(ours);
+    return EAGAIN;
+  }
   return 0;
 }
 

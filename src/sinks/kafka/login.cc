@@ -109,10 +109,12 @@ base::Result<> log_in(const base::Context& context, events::Wire& wire, const Lo
     return {};
   }
   if (login.mechanism == "OAUTHBEARER") {  // RFC 7628
-    KL_TRY(
-        conversation.tell(fmt::format("n,,\x01"
-                                      "auth=Bearer {}\x01\x01",
-                                      login.secret.reveal())));
+    KL_ASSIGN(const std::string answer, conversation.tell(fmt::format("n,,\x01"
+                                                                      "auth=Bearer {}\x01\x01",
+                                                                      login.secret.reveal())));
+    // A refusal comes as a challenge without an error: its words may quote the token.
+    if (!answer.empty())
+      return error_of(RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED, "logging in");
     return {};
   }
   Scram scram(login.mechanism, login.username, login.secret, Scram::new_nonce());

@@ -146,6 +146,9 @@ void Dialer::begin(const base::Context& context) {
   failure_.reset();
   lost_ = false;
   on_cancel_.reset();
+  // The context before may have been cancelled when nobody waited any more.
+  std::uint64_t count = 0;
+  (void)!::read(wake_.get(), &count, sizeof count);
   context_.emplace(context);
   on_cancel_ = context_->on_cancel([fd = wake_.get()] {
     const std::uint64_t one = 1;

@@ -154,7 +154,11 @@ base::Result<> Client::greet(const base::Context& context, const Place& place,
   if (const Value* most = info.find("max_payload"); most != nullptr && most->is_int()) {
     max_payload_ = static_cast<std::size_t>(std::max<std::int64_t>(most->as_int(), 0));
   }
-  if (secure) KL_TRY(named(wire_.start_tls(context, tls, place.name)));
+  if (secure) {
+    // Whoever stands in between could put words before those that nobody can forge.
+    if (!wire_.input().empty()) return garbled();
+    KL_TRY(named(wire_.start_tls(context, tls, place.name)));
+  }
   KL_ASSIGN(const std::string hello, connect_text(login, std::string(info.text("nonce")), secure));
   inbox_ = fmt::format("_INBOX.{}.", random_name());
   wire_.output() += hello + "PING\r\n";

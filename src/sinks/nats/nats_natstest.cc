@@ -1,12 +1,6 @@
 // NATS as it can be set up: ways to log in, streams of others, limits, addresses. On real servers.
 #include "sinks/nats/nats_fixture.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <thread>
-
 namespace kollect::sinks::nats {
 namespace {
 
@@ -354,62 +348,6 @@ TEST_F(Nats, OneServerOfSeveralIsEnough) {
   auto options = options_;
   options.servers.insert(options.servers.begin(), Server{.host = "127.0.0.1", .port = 1});
   must_send(options);
-}
-
-/// Takes connections and says `greeting`, then nothing.
-class SilentServer {
- public:
-  explicit SilentServer(const std::string& greeting) {
-    socket_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(::bind(socket_, reinterpret_cast<const sockaddr*>(&address), size), 0);
-    EXPECT_EQ(::listen(socket_, 4), 0);
-    ::getsockname(socket_, reinterpret_cast<sockaddr*>(&address), &size);
-    port_ = ntohs(address.sin_port);
-    thread_ = std::jthread([this, greeting] {
-      while (true) {
-        const int peer = ::accept4(socket_, nullptr, nullptr, SOCK_CLOEXEC);
-        if (peer < 0) return;
-        (void)::send(peer, greeting.data(), greeting.size(), MSG_NOSIGNAL);
-        peers_.push_back(peer);
-      }
-    });
-  }
-  ~SilentServer() {
-    ::shutdown(socket_, SHUT_RDWR);
-    thread_.join();
-    for (const int peer : peers_) ::close(peer);
-    ::close(socket_);
-  }
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-
- private:
-  int socket_;
-  std::uint16_t port_ = 0;
-  std::vector<int> peers_;
-  std::jthread thread_;
-};
-
-TEST_F(Nats, AServerThatSaysNothingHoldsNobodyUp) {
-  for (const char* greeting : {"",
-                               R"(INFO {"headers":true,"max_payload":1024,"tls_required":true})"
-                               "\r\n",
-                               "INFO {\"headers\":true,\"max_payload\":1024}\r\n"}) {
-    const SilentServer server(greeting);
-    auto options = options_;
-    options.servers = {{.host = "127.0.0.1", .port = server.port()}};
-    const auto probed =
-        make_transport(options)->probe(context_.with_timeout(std::chrono::milliseconds(200)));
-    ASSERT_FALSE(probed.has_value()) << greeting;
-    EXPECT_EQ(probed.error().kind, base::ErrorKind::kCancelled) << greeting;
-  }
-  const SilentServer web("HTTP/1.1 400 Bad Request\r\n\r\n");
-  auto options = options_;
-  options.servers = {{.host = "127.0.0.1", .port = web.port()}};
-  EXPECT_THAT(must_fail(options).message, HasSubstr("not the NATS protocol"));
 }
 
 }  // namespace

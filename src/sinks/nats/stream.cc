@@ -144,8 +144,9 @@ base::Result<Stream> extend(const base::Context& context, Client& client, const 
   Value* subjects = changed.find("subjects");
   if (subjects == nullptr || !subjects->is_array()) return lacks(name, subject);
   // One that the new one covers would overlap with it.
-  std::erase_if(subjects->as_array(),
-                [&](const Value& one) { return covers(subject, one.as_string()); });
+  std::erase_if(subjects->as_array(), [&](const Value& one) {
+    return one.is_string() && covers(subject, one.as_string());
+  });
   subjects->as_array().emplace_back(subject);
   KL_ASSIGN(const Value answer, change(context, client, "UPDATE", name, std::move(changed)));
   if (const Value* error = answer.find("error")) {
