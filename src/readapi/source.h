@@ -23,6 +23,9 @@ struct RowFilter {
   std::string cluster;
   std::string inventory_namespace;
   std::string inventory;
+  /// `inventory` is a cluster inventory; `inventory_namespace` is "cluster" then, the place where
+  /// sinks have such.
+  bool cluster_inventory = false;
   std::string ns;  ///< namespace of the object, or of its target
   std::string target;
   std::string group;
@@ -56,11 +59,11 @@ struct Order {
 struct RowRequest {
   RowFilter filter;
   Sight sight;
-  Order order;
+  Order order = {};
   std::uint64_t offset = 0;
-  std::uint64_t limit = 500;         ///< 0: all that follow
-  std::optional<base::WallTime> at;  ///< the rows of a moment that has passed
-  bool count = true;                 ///< RowCursor::total() is wanted
+  std::uint64_t limit = 500;              ///< 0: all that follow
+  std::optional<base::WallTime> at = {};  ///< the rows of a moment that has passed
+  bool count = true;                      ///< RowCursor::total() is wanted
 };
 
 /// A row and where it was found. Borrowed.
