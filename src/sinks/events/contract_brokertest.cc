@@ -8,8 +8,10 @@
 
 namespace kollect::sinks::events::contract {
 
+using ::testing::_;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -116,17 +118,30 @@ TEST_P(EventSinkContract, ARowThatFitsIntoNoDocumentIsNamed) {
   EXPECT_THAT(world_->read_all(), IsEmpty());
 }
 
-TEST_P(EventSinkContract, ADocumentWithoutUnreadRowsIsNotSent) {  // P-9, X-9
+TEST_P(EventSinkContract, ADocumentSaysWhatCouldNotBeRead) {  // P-9, X-9
   restart(Mode::kSnapshot);
   put({"a"});
   auto exp = head(0);
-  exp.keep_targets = {"harbor/dark"};
-  const auto report = try_pass(exp);
-  ASSERT_FALSE(report.has_value());
-  EXPECT_EQ(report.error().reason, "incomplete");
-  EXPECT_EQ(report.error().kind, base::ErrorKind::kTerminal);
-  EXPECT_THAT(report.error().message, HasSubstr("harbor/dark"));
-  EXPECT_THAT(world_->read_all(), IsEmpty());
+  exp.keep_targets = {"dark"};
+  exp.keep_namespaces = {"fog"};
+  exp.keep_parts = {{"cranes", "lab"}};
+  const auto report = must(try_pass(exp));
+  EXPECT_THAT(report.warnings,
+              ElementsAre(HasSubstr("dark, namespace fog, cranes/lab cannot be read")));
+  // Readable again: said, although no row is another.
+  EXPECT_THAT(pass(1).warnings, IsEmpty());
+  EXPECT_EQ(refresh(2).written, 0U);
+  const auto all = world_->read_all();
+  ASSERT_THAT(all, SizeIs(2));
+  EXPECT_THAT(*all[0].body, EndsWith(R"(]},"incomplete":{"keepTargets":["harbor/dark"],)"
+                                     R"("keepNamespaces":["fog"],"keepParts":["cranes/lab"]}})"));
+  EXPECT_THAT(all[0].headers, Contains(Pair("Kollect-Incomplete", "true")));
+  EXPECT_THAT(*all[1].body, EndsWith("]}}"));
+  EXPECT_THAT(all[1].headers, Not(Contains(Pair("Kollect-Incomplete", _))));
+  const auto items = [&](std::size_t i) {
+    return base::json::canonical(*parsed(*all[i].body).find("payload")->find("items"));
+  };
+  EXPECT_EQ(items(0), items(1));
 }
 
 TEST_P(EventSinkContract, FirstABracketThenChanges) {

@@ -58,14 +58,12 @@ std::uint64_t content_hash(const inventory::RowChange& change) {
   return base::xxh64(text);
 }
 
-base::Error incomplete(const Export& head) {
+/// What of the set could not be read; empty: everything was.
+std::string unread_text(const Export& head) {
   std::vector<std::string> unread = head.keep_targets;
   for (const std::string& ns : head.keep_namespaces) unread.push_back("namespace " + ns);
-  return base::terminal(
-      fmt::format("{}/{}: {} cannot be read, and a document without those rows would read as their "
-                  "removal; mend the target, or use options.events: changes",
-                  head.inventory.ns, head.inventory.name, fmt::join(unread, ", ")),
-      "incomplete");
+  for (const std::string& part : texts_of(head.keep_parts)) unread.push_back(part);
+  return base::join(unread, ", ");
 }
 
 base::Error rows_needed(const Export& head) {
@@ -165,19 +163,27 @@ class DocumentSink final : public EventSink {
   }
 
  private:
-  static std::string print_of(const Export& head, const std::string& rows, std::size_t ceiling) {
-    return fmt::format("{} {} {}", rows, head.generation, ceiling);
+  static std::string content_of(const Export& head, const std::string& rows) {
+    return fmt::format("{} {} {}\n", rows, head.generation, unread_text(head));
+  }
+  static void warn_of_unread(const Export& head, ExportReport& report) {
+    const std::string unread = unread_text(head);
+    if (unread.empty()) return;
+    report.warnings.push_back(fmt::format(
+        "{}/{}: {} cannot be read; the document says so, and whoever reads it keeps those rows",
+        head.inventory.ns, head.inventory.name, unread));
   }
 
   base::Result<> write(const base::Context& context, const Export& head, const std::string& rows,
                        bool may_skip, ExportReport& report) {
-    if (!head.keep_targets.empty() || !head.keep_namespaces.empty()) return incomplete(head);
     KL_TRY(open(context, head));
+    warn_of_unread(head, report);
     Memory& memory = memory_of(head);
     const std::size_t most = transport().max_body();
-    const std::size_t room = most > 2 * kBodyReserve ? most - kBodyReserve : most / 2;
+    const std::size_t reserve = kBodyReserve + 2 * unread_text(head).size();
+    const std::size_t room = most > 2 * reserve ? most - reserve : most / 2;
     const std::size_t ceiling = head.max_bytes == 0 ? room : std::min(head.max_bytes, room);
-    const std::string print = print_of(head, rows, ceiling);
+    const std::string print = content_of(head, rows) + std::to_string(ceiling);
     if (may_skip && memory.confirmed == print) {
       ++report.unchanged;
       return {};
@@ -214,9 +220,9 @@ class DocumentSink final : public EventSink {
 
   /// What a write would do, as far as it can be told without the broker.
   base::Result<> look(const Export& head, const std::string& rows, ExportReport& report) {
-    if (!head.keep_targets.empty() || !head.keep_namespaces.empty()) return incomplete(head);
+    warn_of_unread(head, report);
     const Memory& memory = memory_of(head);
-    const bool same = memory.confirmed.starts_with(fmt::format("{} {} ", rows, head.generation));
+    const bool same = memory.confirmed.starts_with(content_of(head, rows));
     const What what = same                       ? What::kUnchanged
                       : memory.confirmed.empty() ? What::kCreate
                                                  : What::kUpdate;

@@ -20,8 +20,8 @@ base::Result<Mode> read_mode(const api::EventSink& sink);
 
 /// kSnapshot: one message per export and part (spec: sinks 14.1). Nothing is sent for a pass that
 /// resumes (Pass::resumed) and whose rows, generation and ceiling are those of the last confirmed
-/// one (K-49). A set with rows that could not be read (Export::keep_*) is not sent: the message
-/// would read as their removal (terminal, "incomplete").
+/// one (K-49). A message of a set with rows that could not be read (Export::keep_*) holds the
+/// others and says in `incomplete` whose rows stay (P-9, X-9); the report warns of it.
 ///
 /// kChanges: "upsert" and "delete" for each changed row. A pass that does not resume, and one whose
 /// differences are not known, sends all rows between "snapshot" and "snapshot-end"; with rows that
@@ -32,7 +32,7 @@ base::Result<Mode> read_mode(const api::EventSink& sink);
 ///
 /// What was not confirmed is sent again byte for byte with the same id while rows and generation
 /// stay the same (K-55): the time of its first sending is remembered. Dry runs contact nobody.
-/// One thread at a time; errors are the transport's, "too-large" and "incomplete".
+/// One thread at a time; errors are the transport's and "too-large".
 std::unique_ptr<Sink> make_sink(Mode mode, std::unique_ptr<Transport> transport);
 
 }  // namespace kollect::sinks::events

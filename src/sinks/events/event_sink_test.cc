@@ -138,6 +138,30 @@ TEST_F(EventSinkTest, MessagesAsRecorded) {
   }
 }
 
+TEST_F(EventSinkTest, ADryRunTellsOfWhatCannotBeRead) {
+  const auto rows = set_of({{"a"}});
+  auto exp = head(0);
+  exp.rows = &rows;
+  const auto maker = sink(Mode::kSnapshot);
+  ASSERT_TRUE(maker->export_all(context_, {exp}, false).has_value());
+  auto look = maker->export_all(context_, {exp}, true);
+  ASSERT_TRUE(look.has_value());
+  EXPECT_EQ(look->unchanged, 1U);
+  EXPECT_THAT(look->warnings, IsEmpty());
+  // The same rows, but not all of them: another document.
+  exp.keep_targets = {"lost"};
+  look = maker->export_all(context_, {exp}, true);
+  ASSERT_TRUE(look.has_value());
+  EXPECT_EQ(look->written, 1U);
+  EXPECT_THAT(look->warnings, ElementsAre(HasSubstr("harbor/ledger: lost cannot be read")));
+  EXPECT_THAT(broker_.sent, SizeIs(1));
+  ASSERT_TRUE(maker->export_all(context_, {exp}, false).has_value());
+  ASSERT_THAT(broker_.sent, SizeIs(2));
+  EXPECT_NE(broker_.sent[0].id, broker_.sent[1].id);
+  EXPECT_THAT(*broker_.sent[1].body,
+              HasSubstr(R"(]},"incomplete":{"keepTargets":["harbor/lost"]}})"));
+}
+
 TEST_F(EventSinkTest, UnconfirmedDocumentsAreSentAgainByteForByte) {  // K-55
   const auto maker = sink(Mode::kSnapshot);
   put({"a"});

@@ -70,6 +70,29 @@ std::string checksum_in(std::string_view envelope) {
   return std::string(envelope.substr(envelope.find(kKey) + kKey.size(), 64));
 }
 
+/// What of the set could not be read, as members of an object; nothing when all was.
+std::string unread_members(const Export& head) {
+  std::string out;
+  const auto add_list = [&](std::string_view key, const std::vector<std::string>& list) {
+    if (list.empty()) return;
+    out += fmt::format(",\"{}\":[", key);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out += ',';
+      base::json::append_string(out, list[i]);
+    }
+    out += ']';
+  };
+  // Targets of the inventory's own namespace may be named without it.
+  std::vector<std::string> targets = head.keep_targets;
+  for (std::string& target : targets) {
+    if (target.find('/') == std::string::npos) target = head.inventory.ns + "/" + target;
+  }
+  add_list("keepTargets", targets);
+  add_list("keepNamespaces", head.keep_namespaces);
+  add_list("keepParts", texts_of(head.keep_parts));
+  return out;
+}
+
 std::string row_key(std::string_view place, const RowView& row) {
   return fmt::format("{}/{}/{}", place, row.target_name, rows::source_uid(row));
 }
@@ -95,15 +118,18 @@ Message document_message(const Export& head, base::WallTime at, const Document& 
   body.reserve(body.size() + document.envelope.size() + 16);
   body += ",\"payload\":";
   body += document.envelope;
+  const std::string unread = unread_members(head);
+  if (!unread.empty()) body += fmt::format(",\"incomplete\":{{{}}}", unread.substr(1));
   body += '}';
   out.body = std::move(body);
   add_headers(out, head);
   add_set_headers(out, checksum_in(document.envelope), document.rows);
+  if (!unread.empty()) out.headers.emplace_back("Kollect-Incomplete", "true");
   if (document.parts > 0) {
     out.headers.emplace_back("Kollect-Part-Index", std::to_string(document.part));
     out.headers.emplace_back("Kollect-Part-Total", std::to_string(document.parts));
   }
-  out.id = id_of(place, document.envelope);
+  out.id = id_of(place, document.envelope + unread);
   return out;
 }
 
@@ -181,23 +207,7 @@ Message ChangeEvents::tombstone(const RowView& row) const {
 Message ChangeEvents::mark(std::string_view type, base::WallTime at, std::size_t items,
                            const std::string& checksum) {
   std::string rest = fmt::format(R"(,"itemCount":{},"checksum":"{}")", items, checksum);
-  const auto add_list = [&](std::string_view key, const std::vector<std::string>& list) {
-    if (list.empty()) return;
-    rest += fmt::format(",\"{}\":[", key);
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i > 0) rest += ',';
-      base::json::append_string(rest, list[i]);
-    }
-    rest += ']';
-  };
-  // Targets of the inventory's own namespace may be named without it.
-  std::vector<std::string> targets = head_->keep_targets;
-  for (std::string& target : targets) {
-    if (target.find('/') == std::string::npos) target = head_->inventory.ns + "/" + target;
-  }
-  add_list("keepTargets", targets);
-  add_list("keepNamespaces", head_->keep_namespaces);
-  add_list("keepParts", texts_of(head_->keep_parts));
+  rest += unread_members(*head_);
   Message out = event(type, at, rest);
   // Not the same key for both marks: a compacted topic would keep the last one only.
   out.key = fmt::format("{}/{}", place_, type);

@@ -11,7 +11,8 @@
 
 namespace kollect::sinks::events {
 
-/// A document as one message: keys schemaVersion, timestamp, cluster, namespace, payload.
+/// A document as one message: keys schemaVersion, timestamp, cluster, namespace, payload; when rows
+/// of the set could not be read also `incomplete`, which names them as marks of brackets do.
 /// `envelope` is the canonical envelope of `rows` rows; part 0 of 0: it is no part.
 struct Document {
   std::string envelope;
