@@ -7,6 +7,7 @@
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
 #include "sandbox/command.h"
+#include "top/command.h"
 
 namespace kollect {
 
@@ -19,6 +20,8 @@ std::vector<cli::Command> all_commands() {
                  }});
   all.push_back({"fleet", "Serve the desired state of a fleet", fleet::run_fleet_command});
   all.insert(all.end(), install::commands().begin(), install::commands().end());
+  all.push_back(
+      {"top", "Show clusters, inventories and sinks in a terminal", top::run_top_command});
   return all;
 }
 
