@@ -20,7 +20,7 @@ define build
 endef
 ctest = ctest --output-on-failure --no-tests=error --schedule-random
 
-.PHONY: help build all demo test unit e2e bench chaos api-fuzz fuzz lint format asan tsan cel-diff servers examples manifests clean
+.PHONY: help web build all demo test unit e2e bench chaos api-fuzz fuzz lint format asan tsan cel-diff servers examples manifests clean
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
@@ -88,6 +88,10 @@ tsan: ## unit tests with ThreadSanitizer
 
 examples: ## writes examples/dump anew
 	$(PYTHON) scripts/make_example_dump.py examples/dump
+
+web: ## web/dist, the console that the program embeds, from web/src
+	@scripts/install-deps.sh test
+	@scripts/web.sh build
 
 manifests: build ## definitions of the chart and deploy/operator anew, from the program and the chart
 	@scripts/servers/build.sh helm

@@ -11,7 +11,11 @@ build=(
   libpq-dev librdkafka-dev libmongoc-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
 )
 test=(libnats-dev postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps prometheus)
+test+=(chromium) # the web console; Node is looked for below
 test+=(openjdk-17-jre-headless maven) # Kafka
+# Node and npm may come from elsewhere, in packages that do not go with Debian's.
+command -v node >/dev/null || test+=(nodejs)
+command -v npm >/dev/null || test+=(npm)
 dev=(clang-16 clang-tidy-16 clang-format-16 libclang-rt-16-dev)
 
 case ${1:-dev} in
