@@ -4,12 +4,10 @@
 
 namespace kollect::console {
 
-const Asset* find(std::string_view path) {
-  // Views have no files of their own: the page reads its address.
-  if (path.find_first_of("./") == std::string_view::npos) path = "index.html";
-  const auto files = assets();
-  const auto found = std::ranges::find(files, path, &Asset::name);
-  return found == files.end() ? nullptr : &*found;
+const readapi::StaticFile* Files::find(std::string_view path) const {
+  const auto all = assets();
+  const auto found = std::ranges::find(all, path, &Asset::name);
+  return found == all.end() ? nullptr : &found->file;
 }
 
 }  // namespace kollect::console

@@ -22,11 +22,15 @@ const kToneMarks = { good: "✓", bad: "!", wait: "…" };
 
 export function Conditions({ kind, conditions }: { kind: string; conditions: Condition[] }) {
   if (conditions.length === 0) return <p class="muted">Nothing has been reported yet.</p>;
+  const told = new Set<string>(); // the same is often the reason of several conditions
   return (
     <ul class="conditions">
       {conditions.map((one) => {
         const tone = conditionTone(one, conditions);
         const words = explain(kind, one.type, one.status, one.reason);
+        const same = `${words?.means} ${one.message}`;
+        const again = told.has(same);
+        told.add(same);
         const meaning = typeMeaning(one.type);
         return (
           <li key={one.type} class={`condition condition-${tone}`}>
@@ -38,9 +42,9 @@ export function Conditions({ kind, conditions }: { kind: string; conditions: Con
               <span class="spring" />
               <span class="muted"><Ago at={one.lastTransitionTime} /></span>
             </div>
-            {words && <p><Words text={words.means} /></p>}
-            {words?.todo && tone !== "good" && <p><b>Do:</b> <Words text={words.todo} /></p>}
-            {one.message && <p class="said">{one.message}</p>}
+            {words && !again && <p><Words text={words.means} /></p>}
+            {words?.todo && tone !== "good" && !again && <p><b>Do:</b> <Words text={words.todo} /></p>}
+            {one.message && !again && <p class="said">{one.message}</p>}
           </li>
         );
       })}

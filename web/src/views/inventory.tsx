@@ -119,12 +119,12 @@ function GroupsPanel({ query, parameters, tick }: { query: Query; parameters: Pa
   useEffect(() => {
     if (tick > 0) groups.reload();
   }, [tick]);
-  const filter = by.startsWith("attributes.") ? `attr.${by.slice(11)}` : by;
+  const filter = by.startsWith("attributes.") ? `attr.${by.slice(11)}` : by === "targetName" ? "target" : by;
   const most = groups.data?.items[0]?.rows ?? 1;
   return (
     <section class="groups" aria-label="Groups">
       <h2>
-        By {by.replace(/^attributes\./, "")}
+        By {by.replace(/^attributes\./, "").replace("targetName", "target")}
         {groups.data && <span class="muted"> {count(groups.data.items.length, "group")}</span>}
       </h2>
       {!groups.data && groups.loading && <Loading what="groups" />}
@@ -236,7 +236,7 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
       )}
       {error && error.status !== 401 && <ErrorNotice error={error} retry={() => pages.refresh()} />}
       <div class="split">
-        {query.by && <GroupsPanel query={query} parameters={filters} tick={tick} />}
+        {query.by && !query.at && <GroupsPanel query={query} parameters={filters} tick={tick} />}
         <Table
           label="Inventory rows"
           columns={columns}

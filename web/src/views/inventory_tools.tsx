@@ -208,7 +208,7 @@ function TimePanel({ query, close }: { query: Query; close: () => void }) {
 }
 
 const kGroupable: [string, string][] = [
-  ["kind", "Kind"], ["namespace", "Namespace"], ["cluster", "Cluster"], ["target", "Target"], ["inventory", "Inventory"], ["version", "API version"],
+  ["kind", "Kind"], ["namespace", "Namespace"], ["cluster", "Cluster"], ["targetName", "Target"], ["inventory", "Inventory"], ["version", "API version"],
 ];
 
 function GroupSelect({ query, columns }: ToolProps) {
@@ -235,7 +235,7 @@ export function InventoryTools(props: ToolProps) {
         {store !== "operator" && <Facet name="cluster" label="Cluster" by="cluster" query={query} store={store} />}
         <Facet name="namespace" label="Namespace" by="namespace" query={query} store={store} />
         <Facet name="kind" label="Kind" by="kind" query={query} store={store} />
-        <Facet name="target" label="Target" by="target" query={query} store={store} />
+        <Facet name="target" label="Target" by="targetName" query={query} store={store} />
         <Facet name="name" label="Name" by="name" query={query} store={store} />
         <Menu label="Attribute" title="Filter by an attribute">{() => <AttributeFilter query={query} store={store} />}</Menu>
         <span class="spring" />

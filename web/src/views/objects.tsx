@@ -28,7 +28,7 @@ const state = (kind: string): Column<ResourceStatus> => ({
   id: "state", title: "State", width: 152, cell: (one) => <Badge health={health(one).health} />, text: (one) => mainWords(one, kind),
 });
 const kKind: Column<ResourceStatus> = { id: "kind", title: "Kind", width: 140, cell: (one) => one.kind?.replace(/^Kollect/, "") };
-const kNamespace: Column<ResourceStatus> = { id: "namespace", title: "Namespace", width: 110, grow: 1, cell: (one) => one.namespace };
+const kNamespace: Column<ResourceStatus> = { id: "namespace", title: "Namespace", width: 124, grow: 1, cell: (one) => one.namespace };
 const kName: Column<ResourceStatus> = { id: "name", title: "Name", width: 140, grow: 1.5, cell: (one) => <strong class="name">{one.name}</strong> };
 const kRows: Column<ResourceStatus> = {
   id: "rows", title: "Rows", width: 90, numeric: true, cell: (one) => (one.itemCount === undefined ? "" : number(one.itemCount)),
@@ -65,10 +65,12 @@ function SinkExports({ exports }: { exports: SinkExport[] }) {
       <ul class="exports">
         {exports.map((one) => (
           <li key={one.sink}>
+            <p class="row-line">
+              <a href={href("sinks", { open: one.sink })}><strong>{one.sink}</strong></a>
+              {one.itemCount !== undefined && <span class="muted">{count(one.itemCount, "row")}</span>}
+              {!!one.consecutiveFailures && <span class="error-text">{count(one.consecutiveFailures, "failure")} in a row</span>}
+            </p>
             <Conditions kind="KollectInventory" conditions={[exportCondition(one)]} />
-            <a href={href("sinks", { open: one.sink })}>{one.sink}</a>
-            {one.itemCount !== undefined && <span class="muted"> {count(one.itemCount, "row")}</span>}
-            {!!one.consecutiveFailures && <span class="error-text"> {count(one.consecutiveFailures, "failure")} in a row</span>}
           </li>
         ))}
       </ul>
