@@ -26,8 +26,8 @@ def main(folder, output):
         out.append(array(f"kBytes{number}", data))
         out.append(array(f"kGzip{number}", gzip.compress(data, 9, mtime=0)))
         immutable = "true" if re.fullmatch(r"[a-z]+-[A-Za-z0-9]{8,}\.[a-z]+", path.name) else "false"
-        rows.append(f'      {{.name = "{path.name}", .file = {{.bytes = view(kBytes{number}), .gzip = view(kGzip{number}), '
-                    f'.content_type = "{TYPES[path.suffix]}", .etag = "\\"{hashlib.sha256(data).hexdigest()[:32]}\\"", .immutable = {immutable}}}}},\n')
+        rows.append(f'      {{{{.bytes = view(kBytes{number}), .gzip = view(kGzip{number}), '
+                    f'.content_type = "{TYPES[path.suffix]}", .etag = "\\"{hashlib.sha256(data).hexdigest()[:32]}\\"", .immutable = {immutable}}}, "{path.name}"}},\n')
     out.append("\n}  // namespace\n\nstd::span<const Asset> assets() {\n  static const Asset kAssets[] = {\n" + "".join(rows) + "  };\n  return kAssets;\n}\n\n"
                "}  // namespace kollect::console\n")
     pathlib.Path(output).write_text("".join(out))

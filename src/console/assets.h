@@ -8,9 +8,8 @@
 
 namespace kollect::console {
 
-struct Asset {
+struct Asset : readapi::StaticFile {
   std::string_view name;  ///< below /ui/
-  readapi::StaticFile file;
 };
 
 /// All of them, by name. They live as long as the program.
