@@ -3,9 +3,11 @@ import base64
 import json
 
 
-def document(kind, ns, name, spec=None, api="kollect.dev/v1alpha1", **members):
-    metadata = {"name": name, **({"namespace": ns} if ns else {})}
-    return "---\n" + json.dumps({"apiVersion": api, "kind": kind, "metadata": metadata, **({"spec": spec} if spec is not None else {}), **members}) + "\n"
+def document(kind, ns, name, spec=None, api="kollect.dev/v1alpha1", labels=None, **members):
+    metadata = {"name": name, **({"namespace": ns} if ns else {}), **({"labels": labels} if labels else {})}
+    whole = {"apiVersion": api, "kind": kind, "metadata": metadata, **({"spec": spec} if spec is not None else {}), **members}
+    # YAML knows no pairs of surrogates, and takes U+2028 for the end of a line.
+    return "---\n" + json.dumps(whole, ensure_ascii=False).replace("\u2028", "\\u2028") + "\n"
 
 
 def namespace(name):
