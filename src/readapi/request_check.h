@@ -54,13 +54,18 @@ inline std::string fault_of(const http::Answer& answer, const std::string& path,
                             const std::map<std::string, std::set<int>>& described) {
   const std::string body = drained(answer);
   std::string type;
+  bool packed = false;
   for (const auto& [name, value] : answer.headers) {
     if (name == "Content-Type") type = value;
+    if (name == "Content-Encoding") packed = true;
     if (value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
       return "header " + name + " has a line end";
     }
   }
-  if (type == "application/json" && !base::json::Document::parse(body)) return "no JSON: " + body;
+  if (packed && !body.starts_with("\x1f\x8b")) return "no gzip";
+  if (!packed && type == "application/json" && !base::json::Document::parse(body)) {
+    return "no JSON: " + body;
+  }
   const std::set<int>* statuses = nullptr;
   for (const auto& [known, its] : described) {
     if (is_path(path, known) && (statuses == nullptr || known.find('{') == std::string::npos)) {
