@@ -2,13 +2,16 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "inventory/row_store.h"
 #include "sinks/sink.h"
@@ -40,6 +43,34 @@ inline double cpu_seconds() {
   };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
+
+/// What this process has resident above what it had when this was made, which what others freed
+/// before does not lower. One at a time: the kernel keeps one peak.
+class MemoryAbove {
+ public:
+  MemoryAbove() {
+    ::malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
+    begin_ = kib("VmRSS:");
+  }
+  /// The most so far, in MiB.
+  [[nodiscard]] double peak_mib() const { return (kib("VmHWM:") - begin_) / 1024; }
+
+ private:
+  static double kib(std::string_view wanted) {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+      double number = 0;
+      if (word == wanted && status >> number) return number;
+    }
+    std::fprintf(stderr, "bench: /proc/self/status has no %.*s\n", static_cast<int>(wanted.size()),
+                 wanted.data());
+    std::abort();
+  }
+
+  double begin_ = 0;
+};
 
 inline const inventory::Owner kOwner{inventory::OwnerClass::kTarget, "bench", "deployments"};
 

@@ -45,9 +45,12 @@ void Pieces::add(std::string_view text) {
 }
 
 Oid hash_object(ObjectType type, const Pieces& content) {
+  // Looked up once: that takes longer than a short text.
+  static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> kMethod(
+      EVP_MD_fetch(nullptr, "SHA1", nullptr), &EVP_MD_free);
   const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
                                                                      &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(hash.get(), EVP_sha1(), nullptr);
+  EVP_DigestInit_ex(hash.get(), kMethod.get(), nullptr);
   auto head = fmt::format("{} {}", type_name(type), content.size());
   EVP_DigestUpdate(hash.get(), head.c_str(), head.size() + 1);  // with its NUL
   for (const auto& piece : content.all()) EVP_DigestUpdate(hash.get(), piece.data(), piece.size());

@@ -12,45 +12,13 @@
 
 #include "base/files.h"
 #include "sinks/files/folder.h"
+#include "sinks/git/deflater.h"
 
 namespace kollect::sinks::git {
 
 namespace {
 
-constexpr int kLevel = 4;  // rows compress well at any level; git repacks for good anyway
 constexpr std::size_t kCountAt = 8;
-
-/// One deflate stream that is reset for every object.
-class Deflater {
- public:
-  Deflater() { ok_ = deflateInit(&stream_, kLevel) == Z_OK; }
-  ~Deflater() { deflateEnd(&stream_); }
-  Deflater(const Deflater&) = delete;
-  Deflater& operator=(const Deflater&) = delete;
-
-  void run(const Pieces& content, std::string& out) {
-    deflateReset(&stream_);
-    for (const auto& piece : content.all()) feed(piece, Z_NO_FLUSH, out);
-    feed({}, Z_FINISH, out);
-  }
-  [[nodiscard]] bool ok() const { return ok_; }
-
- private:
-  void feed(std::string_view text, int flush, std::string& out) {
-    std::array<unsigned char, 16384> buffer{};
-    stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
-    stream_.avail_in = static_cast<uInt>(text.size());
-    do {
-      stream_.next_out = buffer.data();
-      stream_.avail_out = buffer.size();
-      deflate(&stream_, flush);
-      out.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() - stream_.avail_out);
-    } while (stream_.avail_out == 0);
-  }
-
-  z_stream stream_{};
-  bool ok_ = false;
-};
 
 /// Type and size as the pack format writes them: four bits, then seven a byte.
 void append_head(std::string& out, ObjectType type, std::size_t size) {
@@ -156,7 +124,7 @@ base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& co
   std::string& out = impl_->buffer;
   const std::size_t begin = out.size();
   append_head(out, type, content.size());
-  impl_->deflater.run(content, out);
+  impl_->deflater.run(type, content, out);
   const auto crc = ::crc32(0, reinterpret_cast<const Bytef*>(out.data() + begin),
                            static_cast<uInt>(out.size() - begin));
   impl_->entries.push_back({oid, static_cast<std::uint32_t>(crc), impl_->flushed + begin});
