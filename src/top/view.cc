@@ -283,22 +283,21 @@ void View::add_rows(std::vector<std::string>& lines, const Sheet& sheet, Size si
 }
 
 /// Everything of the selected row, whatever its length.
-void View::add_detail(std::vector<std::string>& lines, const Sheet& sheet, std::size_t columns,
-                      std::size_t room) {
-  if (sheet.rows.empty() || room == 0) return;
-  lines.push_back(std::string(columns, '-'));
+std::vector<std::string> View::detail_lines(const Sheet& sheet, std::size_t columns) const {
+  const std::size_t selected = choices_[static_cast<std::size_t>(tab_)].selected;
+  if (!detail_ || sheet.rows.empty()) return {};
+  std::vector<std::string> lines = {std::string(columns, '-')};
   constexpr std::size_t kLabel = 13;
-  const std::size_t end = lines.size() + room - 1;
   const std::size_t width = columns > 2 * kLabel ? columns - kLabel : columns;
   for (std::size_t i = 0; i < sheet.columns.size(); ++i) {
-    const Cell& cell = sheet.rows[choice().selected][i];
+    const Cell& cell = sheet.rows[selected][i];
     std::string label = width < columns ? fit(sheet.columns[i].head, kLabel) : "";
     for (const std::string& piece : wrapped(cell.text, width)) {
-      if (lines.size() == end) return;
       lines.push_back(bold(label) + toned(piece, cell.tone));
       label.assign(label.size(), ' ');
     }
   }
+  return lines;
 }
 
 std::vector<std::string> View::draw(Size size, base::WallTime now) {
@@ -315,9 +314,13 @@ std::vector<std::string> View::draw(Size size, base::WallTime now) {
   if (tall) lines.push_back(tabs_line(size.columns));
   const std::size_t used = lines.size() + 1;
   const std::size_t room = size.lines > used ? size.lines - used : 0;
-  const std::size_t below = detail_ ? room / 2 : 0;
-  add_rows(lines, rows, size, room - below);
-  add_detail(lines, rows, size.columns, below);
+  std::vector<std::string> detail = detail_lines(rows, size.columns);
+  // The heads and a few rows stay.
+  constexpr std::size_t kLeft = 4;
+  detail.resize(std::min(detail.size(), room > kLeft ? room - kLeft : 0));
+  add_rows(lines, rows, size, room - detail.size());
+  lines.resize(used - 1 + room - detail.size());
+  std::ranges::move(detail, std::back_inserter(lines));
   lines.resize(std::max<std::size_t>(size.lines, 1) - 1);
   lines.push_back(last_line(size.columns, rows.rows.size()));
   return lines;

@@ -59,8 +59,8 @@ class View {
   [[nodiscard]] std::string tabs_line(std::size_t columns) const;
   [[nodiscard]] std::string last_line(std::size_t columns, std::size_t rows) const;
   void add_rows(std::vector<std::string>& lines, const Sheet& sheet, Size size, std::size_t room);
-  void add_detail(std::vector<std::string>& lines, const Sheet& sheet, std::size_t columns,
-                  std::size_t room);
+  [[nodiscard]] std::vector<std::string> detail_lines(const Sheet& sheet,
+                                                      std::size_t columns) const;
   [[nodiscard]] std::string toned(const std::string& text, Tone tone) const;
 
   bool colours_;
