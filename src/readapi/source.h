@@ -20,45 +20,45 @@ namespace kollect::readapi {
 
 /// Which rows. Empty fields ask for nothing; all that are there must hold.
 struct RowFilter {
-  std::string cluster;
-  std::string inventory_namespace;
-  std::string inventory;
+  std::string cluster = {};
+  std::string inventory_namespace = {};
+  std::string inventory = {};
   /// `inventory` is a cluster inventory; `inventory_namespace` is "cluster" then, the place where
   /// sinks have such.
   bool cluster_inventory = false;
-  std::string ns;  ///< namespace of the object, or of its target
-  std::string target;
-  std::string group;
-  std::string version;
-  std::string kind;
-  std::string name;
-  std::string uid;
+  std::string ns = {};  ///< namespace of the object, or of its target
+  std::string target = {};
+  std::string group = {};
+  std::string version = {};
+  std::string kind = {};
+  std::string name = {};
+  std::string uid = {};
   /// Case-insensitive part of the namespace, the name, the kind or a value of the attributes.
-  std::string search;
+  std::string search = {};
   /// Attribute and the text of its value: a string as it is, anything else as compact JSON.
-  std::vector<std::pair<std::string, std::string>> attributes;
+  std::vector<std::pair<std::string, std::string>> attributes = {};
   bool operator==(const RowFilter&) const = default;
 };
 
 /// What the caller may see at all, on top of any filter; absent: everything.
 struct Sight {
-  std::optional<std::vector<std::string>> clusters;
+  std::optional<std::vector<std::string>> clusters = {};
   /// A row is seen by the namespace of its target and, in a database, of its inventory.
-  std::optional<std::vector<std::string>> namespaces;
+  std::optional<std::vector<std::string>> namespaces = {};
   bool operator==(const Sight&) const = default;
 };
 
 /// A name of an output column to sort by ("name", "namespace", "kind", "cluster", "exportedAt",
 /// "attributes.<name>"); empty: canonical order (spec: sinks 2.2), behind cluster and inventory.
 struct Order {
-  std::string by;
+  std::string by = {};
   bool descending = false;
   bool operator==(const Order&) const = default;
 };
 
 struct RowRequest {
-  RowFilter filter;
-  Sight sight;
+  RowFilter filter = {};
+  Sight sight = {};
   Order order = {};
   std::uint64_t offset = 0;
   std::uint64_t limit = 500;              ///< 0: all that follow
@@ -119,11 +119,11 @@ struct HistoryChange {
 };
 
 struct ChangeRequest {
-  RowFilter filter;
-  Sight sight;
-  base::WallTime since{};               ///< exclusive
-  std::optional<base::WallTime> until;  ///< inclusive
-  std::string after;                    ///< cursor of the last page; empty: from the start
+  RowFilter filter = {};
+  Sight sight = {};
+  base::WallTime since{};                    ///< exclusive
+  std::optional<base::WallTime> until = {};  ///< inclusive
+  std::string after = {};                    ///< cursor of the last page; empty: from the start
   std::uint64_t limit = 500;
 };
 

@@ -22,8 +22,6 @@ using pgsql::quote_name;
 
 using Columns = std::map<std::string, std::string>;  ///< name to type
 
-constexpr std::size_t kNameLimit = 63;
-
 const Columns kTableColumns = {
     {"inventory_namespace", "text"},
     {"inventory_name", "text"},
@@ -414,15 +412,6 @@ std::string named_table(std::string_view naming_template, std::string_view clust
                         std::string_view ns, std::string_view inventory) {
   const std::string name = rows::expand_name(naming_template, cluster, ns, inventory);
   return companion_name(column_text(name), "");
-}
-
-std::string companion_name(std::string_view table, std::string_view suffix) {
-  std::string name = fmt::format("{}{}", table, suffix);
-  if (name.size() <= kNameLimit) return name;
-  constexpr std::size_t kHashDigits = 8;
-  const std::string hash = base::sha256_hex(name).substr(0, kHashDigits);
-  const std::string tail = fmt::format("_{}{}", hash, suffix);
-  return fmt::format("{}{}", base::cut_utf8(table, kNameLimit - tail.size()), tail);
 }
 
 std::string lock_number(std::string_view text) {

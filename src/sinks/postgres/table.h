@@ -7,10 +7,12 @@
 #include "base/context.h"
 #include "base/result.h"
 #include "pgsql/connection.h"
+#include "pgsql/names.h"
 
 namespace kollect::sinks::postgres {
 
 using pgsql::Answer;
+using pgsql::companion_name;
 using pgsql::Connection;
 
 struct TableOptions {
@@ -46,10 +48,6 @@ std::string create_table_sql(std::string_view schema, std::string_view table);
 /// The table of an inventory by a naming template.
 std::string named_table(std::string_view naming_template, std::string_view cluster,
                         std::string_view ns, std::string_view inventory);
-
-/// `table` and a suffix within PostgreSQL's 63 bytes: a name that is too long is cut and gets a
-/// hash, so that two names stay two.
-std::string companion_name(std::string_view table, std::string_view suffix);
 
 /// Number of an advisory lock for a text.
 std::string lock_number(std::string_view text);

@@ -1,0 +1,32 @@
+// Pages of rows: which way to read them, and the cursors that do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "readapi/source.h"
+#include "readstore/book.h"
+#include "readstore/session.h"
+
+namespace kollect::readstore {
+
+struct PageLimits {
+  /// Rows that are sorted for a page rather than found along an index.
+  std::uint64_t sortable = 20'000;
+  /// An answer of so many rows may be in memory.
+  std::uint64_t whole = 5'000;
+};
+
+/// Cursors over the rows of `request`. Takes the session over.
+base::Result<std::unique_ptr<readapi::RowCursor>> open_rows(std::unique_ptr<Session> session,
+                                                            bool postgres,
+                                                            const readapi::RowRequest& request,
+                                                            TallyBook& book, CountCache& counts,
+                                                            const PageLimits& limits);
+
+/// Error of questions to a history that nobody keeps: configuration, reason "NoHistory".
+base::Error no_history();
+
+}  // namespace kollect::readstore
