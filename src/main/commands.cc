@@ -7,6 +7,7 @@
 #include "manager/operator_command.h"
 #include "pipeline/commands.h"
 #include "sandbox/command.h"
+#include "serve/command.h"
 #include "top/command.h"
 
 namespace kollect {
@@ -18,6 +19,8 @@ std::vector<cli::Command> all_commands() {
                  [](const cli::Invocation& invocation, const std::vector<std::string>& args) {
                    return sandbox::run_sandbox_command(invocation, args, api::crds_yaml());
                  }});
+  all.push_back({"serve", "Serve the inventory of a database over HTTP, with the web console",
+                 serve::run_serve});
   all.push_back({"fleet", "Serve the desired state of a fleet", fleet::run_fleet_command});
   all.insert(all.end(), install::commands().begin(), install::commands().end());
   all.push_back(

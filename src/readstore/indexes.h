@@ -11,11 +11,11 @@
 namespace kollect::readstore {
 
 struct IndexWishes {
-  std::string schema;  ///< of PostgreSQL
+  std::string schema = {};  ///< of PostgreSQL
   std::string table = "inventory";
-  std::vector<std::string> attributes;  ///< to filter and sort by
-  bool history = false;                 ///< the table of versions is there
-  bool trigrams = false;                ///< PostgreSQL with pg_trgm: for searching
+  std::vector<std::string> attributes = {};  ///< to filter and sort by
+  bool history = false;                      ///< the table of versions is there
+  bool trigrams = false;                     ///< PostgreSQL with pg_trgm: for searching
 };
 
 /// Statements that make what is missing; each may run for a while. Error (configuration): an

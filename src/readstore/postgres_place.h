@@ -10,8 +10,8 @@
 namespace kollect::readstore {
 
 struct PostgresStore {
-  base::Secret url;    ///< all parameters of libpq; no address is refused
-  std::string schema;  ///< empty: as the session's search path says
+  base::Secret url;         ///< all parameters of libpq; no address is refused
+  std::string schema = {};  ///< empty: as the session's search path says
   std::string table = "inventory";
   std::size_t most_sessions = 6;  ///< at a time; more wait for their turn
 };

@@ -15,9 +15,9 @@ namespace kollect::readstore {
 /// A store as the user names it.
 struct StoreAddress {
   bool postgres = false;
-  std::string file;    ///< SQLite
-  base::Secret url;    ///< PostgreSQL: all parameters of libpq, trusted as the user's own
-  std::string schema;  ///< PostgreSQL; empty: as the session's search path says
+  std::string file = {};    ///< SQLite
+  base::Secret url = {};    ///< PostgreSQL: all parameters of libpq, trusted as the user's own
+  std::string schema = {};  ///< PostgreSQL; empty: as the session's search path says
   std::string table = "inventory";
 };
 

@@ -95,28 +95,30 @@ inline std::vector<std::string> injections() {
           "\u202e"};
 }
 
+/// Every filter with some of the orders and windows, each time others.
 TEST_P(StoreContract, PagesAreWhatTheFilterSays) {
   const auto rows = fleet_rows();
   write(rows, 0);
+  const std::vector<std::string> columns = {"",     "name", "namespace",
+                                            "kind", "uid",  "attributes.replicas"};
+  const std::vector<std::pair<std::uint64_t, std::uint64_t>> windows = {
+      {0, 7}, {5, 20}, {0, 0}, {143, 10}, {9999, 10}};
+  std::size_t turn = 0;
   for (const PageLimits limits : {PageLimits{}, PageLimits{.sortable = 3, .whole = 5}}) {
     const auto source = open(limits);
     for (const RowFilter& filter : filters()) {
-      for (const std::string by : {"", "name", "namespace", "kind", "uid", "attributes.replicas"}) {
-        for (const bool descending : {false, true}) {
-          for (const auto& [offset, limit] :
-               std::vector<std::pair<int, int>>{{0, 7}, {5, 20}, {0, 0}, {143, 10}, {9999, 10}}) {
-            RowRequest request;
-            request.filter = filter;
-            request.order = {by, descending};
-            request.offset = static_cast<std::uint64_t>(offset);
-            request.limit = static_cast<std::uint64_t>(limit);
-            const Page want = expected(rows, request);
-            const Page got = read(*source, request);
-            ASSERT_EQ(got.lines, want.lines)
-                << key_of(filter, {}) << " by " << by << " " << descending << " " << offset;
-            ASSERT_EQ(got.total, want.total) << key_of(filter, {});
-          }
-        }
+      for (int i = 0; i < 7; ++i, ++turn) {
+        const auto& [offset, limit] = windows[(turn / 2 + turn) % windows.size()];
+        RowRequest request;
+        request.filter = filter;
+        request.order = {columns[turn % columns.size()], turn / columns.size() % 2 == 1};
+        request.offset = offset;
+        request.limit = limit;
+        const Page want = expected(rows, request);
+        const Page got = read(*source, request);
+        ASSERT_EQ(got.lines, want.lines) << key_of(filter, {}) << " by " << request.order.by << " "
+                                         << request.order.descending << " " << offset;
+        ASSERT_EQ(got.total, want.total) << key_of(filter, {});
       }
     }
   }
@@ -132,19 +134,19 @@ TEST_P(StoreContract, NobodySeesMoreThanHisSight) {
   const std::vector<List> namespaces = {std::nullopt,   List{{"harbor"}},
                                         List{{"yard"}}, List{{"cluster"}},
                                         List{{"quay"}}, List{std::vector<std::string>{}}};
+  const auto all = filters();
+  std::size_t turn = 0;
   for (const List& some : clusters) {
     for (const List& ours : namespaces) {
       RowRequest request;
       request.sight = {.clusters = some, .namespaces = ours};
-      for (const RowFilter& filter : filters()) {
-        request.filter = filter;
-        for (const std::string by : {"", "name"}) {
-          request.order.by = by;
-          const Page want = expected(rows, request);
-          const Page got = read(*source, request);
-          ASSERT_EQ(got.lines, want.lines);
-          ASSERT_EQ(got.total, want.total);
-        }
+      for (int i = 0; i < 9; ++i, ++turn) {
+        request.filter = all[turn % all.size()];
+        request.order.by = turn % 2 == 0 ? "" : "name";
+        const Page want = expected(rows, request);
+        const Page got = read(*source, request);
+        ASSERT_EQ(got.lines, want.lines);
+        ASSERT_EQ(got.total, want.total);
       }
       const auto groups =
           source->groups(context_, {}, request.sight, {"cluster", "kind", "name"}, 1000);
@@ -199,6 +201,7 @@ TEST_P(StoreContract, TextsFromOutsideAreNothingButTexts) {
       const Page want = expected(rows, request);
       const Page got = read(*source, request);
       ASSERT_EQ(got.lines, want.lines) << text;
+      if (&filter - list.data() < 4) continue;
       ASSERT_TRUE(source->groups(context_, filter, {}, {"name"}, 10).has_value()) << text;
       ASSERT_TRUE(source->versions(context_, filter, {}).has_value()) << text;
       request.at = moment(5);
