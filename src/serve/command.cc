@@ -10,10 +10,10 @@
 #include "base/log.h"
 #include "base/strings.h"
 #include "cli/program.h"
+#include "console/assets.h"
 #include "http/server.h"
 #include "readapi/service.h"
 #include "readstore/create_indexes.h"
-#include "serve/console_files.h"
 #include "serve/fleet_proxy.h"
 #include "serve/options.h"
 #include "serve/token_access.h"
@@ -109,7 +109,7 @@ base::Result<> serve(const cli::Invocation& invocation, const ServeOptions& opti
             readstore::open_store(invocation.context().with_timeout(kFirstLook), options.store));
   readapi::OpenAccess everybody;
   readapi::Authorizer& access = front.tokens() != nullptr ? *front.tokens() : everybody;
-  const ConsoleFiles console;
+  const console::Files files;
   readapi::ServiceOptions service_options{.version = cli::version(),
                                           .cors_origins = options.cors_origins,
                                           .max_streams = options.max_streams,
@@ -124,7 +124,7 @@ base::Result<> serve(const cli::Invocation& invocation, const ServeOptions& opti
                             .access = access,
                             .clock = clock,
                             .log = &log,
-                            .ui = options.ui ? &console : nullptr},
+                            .ui = options.ui ? &files : nullptr},
                            std::move(service_options));
   KL_TRY(front.listen(
       options.server,
