@@ -237,10 +237,17 @@ base::Result<> RowSet::for_range(std::size_t first, std::size_t last,
 }
 
 base::Result<> RowSet::for_each_key(const Visit& visit) const {
+  return for_key_range(0, size(), visit);
+}
+
+base::Result<> RowSet::for_key_range(std::size_t first, std::size_t last,
+                                     const Visit& visit) const {
   assert(impl_->sealed || empty());
-  if (impl_->pinned) return impl_->pinned->visit(0, size(), SortedRows::What::kKeys, visit);
+  if (impl_->pinned) return impl_->pinned->visit(first, last, SortedRows::What::kKeys, visit);
   UuidText uid{};
-  for (const Row& row : impl_->rows) KL_TRY(visit(impl_->key_of(row, uid)));
+  for (std::size_t i = first; i < std::min(last, size()); ++i) {
+    KL_TRY(visit(impl_->key_of(impl_->rows[i], uid)));
+  }
   return {};
 }
 

@@ -44,6 +44,8 @@ class RowSet {
                            const std::function<base::Result<>(const RowView&)>& visit) const;
   /// The rows in order without their attributes, which then need not be unpacked.
   base::Result<> for_each_key(const Visit& visit) const;
+  /// The same of rows [first, last).
+  base::Result<> for_key_range(std::size_t first, std::size_t last, const Visit& visit) const;
 
   /// Lower-case hex SHA-256 of the canonical JSON of the items array (spec: sinks 2.3).
   [[nodiscard]] std::string checksum() const;
