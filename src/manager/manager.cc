@@ -16,6 +16,7 @@
 #include "manager/inventory_controller.h"
 #include "manager/object_cache.h"
 #include "manager/owners.h"
+#include "manager/read_api/board.h"
 #include "manager/secret_reader.h"
 #include "manager/secret_watch.h"
 #include "manager/shards/handover.h"
@@ -73,6 +74,7 @@ struct Manager::Impl {
   }
 
   void wire();
+  [[nodiscard]] BoardParts read_board_parts();
   void wake_namespace_inventories(const std::string& ns, base::Duration wait);
   void wake_namespace_targets(const std::string& ns);
   void wake_all_targets();
@@ -228,6 +230,8 @@ struct Manager::Impl {
       telemetry,
       clock,
       options.metrics_interval};
+  std::unique_ptr<ReadBoard> read_board;  ///< these two: null where the read API is off
+  std::unique_ptr<readapi::LiveSource> read_source;
   AdmissionLookup lookup{{.profiles = profiles, .scopes = scopes, .cluster_scopes = cluster_scopes},
                          client,
                          clock,
@@ -280,7 +284,14 @@ void Manager::Impl::wire() {
     for (const SinkName& user : sinks.users_of(ns, name))
       sink_touched(user.family, {.ns = user.ns, .name = user.name}, true);
   });
-  store.on_change([this](const inventory::Owner& owner) { exporter.rows_changed(owner); });
+  if (options.read_api) {
+    read_board = std::make_unique<ReadBoard>(read_board_parts(), options.read_opt_in);
+    read_source = std::make_unique<readapi::LiveSource>(store, *read_board, clock);
+  }
+  store.on_change([this](const inventory::Owner& owner) {
+    exporter.rows_changed(owner);
+    if (read_source) read_source->rows_changed(owner);
+  });
   collector.on_signal([this](const inventory::Owner& owner) {
     WorkQueue& queue = owner.owner_class == inventory::OwnerClass::kClusterTarget
                            ? cluster_target_queue
@@ -328,6 +339,20 @@ void Manager::Impl::wire() {
       wake_cluster_inventory_of(key);
     }
   });
+}
+
+BoardParts Manager::Impl::read_board_parts() {
+  return {.profiles = profiles,
+          .targets = targets,
+          .scopes = scopes,
+          .inventories = inventories,
+          .cluster_targets = cluster_targets,
+          .cluster_scopes = cluster_scopes,
+          .cluster_inventories = cluster_inventories,
+          .sinks = {.snapshot = snapshot_sinks, .database = database_sinks, .event = event_sinks},
+          .exporter = exporter,
+          .cluster_board = cluster_board,
+          .namespaces = [this] { return collector.namespaces(); }};
 }
 
 void Manager::Impl::wake_namespace_inventories(const std::string& ns, base::Duration wait) {
@@ -550,6 +575,10 @@ Handover& Manager::handover() {
 
 metrics::Registry& Manager::metrics() {
   return impl_->registry;
+}
+
+ManagerReadParts Manager::read_parts() {
+  return {.rows = impl_->read_source.get(), .objects = impl_->read_board.get()};
 }
 
 ManagerHealth Manager::health() const {

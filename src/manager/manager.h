@@ -19,9 +19,20 @@
 #include "metrics/registry.h"
 #include "sinks/factory.h"
 
+namespace kollect::readapi {
+class LiveSource;
+class ObjectBoard;
+}  // namespace kollect::readapi
+
 namespace kollect::manager {
 
 class Handover;
+
+/// What the read API reads; null where it is off.
+struct ManagerReadParts {
+  readapi::LiveSource* rows = nullptr;
+  const readapi::ObjectBoard* objects = nullptr;
+};
 
 struct ManagerOptions {
   bool tenant_mode = false;
@@ -51,6 +62,8 @@ struct ManagerOptions {
   base::Duration drain = std::chrono::seconds(30);
   base::Duration metrics_interval =
       std::chrono::seconds(30);  ///< of sums over the rows of a target
+  bool read_api = false;         ///< rows can be read: read_parts()
+  bool read_opt_in = false;      ///< ReadApiOptions::opt_in
 };
 
 /// What is alive and what not yet; for probes, metrics and tests.
@@ -90,6 +103,8 @@ class Manager {
   /// What there is to measure; lives as long as this. A page of it reads the rows of targets that
   /// have changed.
   [[nodiscard]] metrics::Registry& metrics();
+  /// They live as long as this.
+  [[nodiscard]] ManagerReadParts read_parts();
 
  private:
   struct Impl;

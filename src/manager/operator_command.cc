@@ -16,6 +16,7 @@
 #include "manager/manager.h"
 #include "manager/operator_flags.h"
 #include "manager/probes.h"
+#include "manager/read_api/server.h"
 #include "manager/shards/handover.h"
 #include "manager/shards/shards.h"
 #include "manager/telemetry/metrics_server.h"
@@ -129,6 +130,23 @@ void add_own_metrics(metrics::Registry& registry, const cli::Invocation& invocat
   });
 }
 
+/// Why the read API cannot answer here; empty: it can. The rows are where the work is done.
+std::string why_closed(const Manager& manager, const Elector* elector, const Shards* shards) {
+  if (elector != nullptr && elector->status().state != Election::State::kLeading) {
+    return "this replica does not lead; the one that does answers";
+  }
+  if (shards != nullptr) {
+    const ShardStatus status = shards->status();
+    if (status.held.size() < status.parts) {
+      return "the rows are shared by several replicas (--shards), and none has all of them: read "
+             "a database sink with kollect serve";
+    }
+  }
+  const ManagerHealth health = manager.health();
+  if (health.stopping) return "this replica stops";
+  return health.caches_synced ? "" : "the kinds of kollect.dev are not read yet";
+}
+
 /// Everything from the first thread to the last.
 int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::ClusterConfig& cluster,
         const base::Logger& log, const std::shared_ptr<base::Redactor>& redactor) {
@@ -187,6 +205,18 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
     log.info("metrics are served", {{"port", std::to_string(metrics->port())}});
     if (!flags.metrics.secure) log.warn("everybody may read the metrics: --metrics-secure is off");
   }
+  std::unique_ptr<ReadApi> read_api;
+  if (flags.read_api.enabled) {
+    auto served = ReadApi::start(
+        flags.read_api, manager, client,
+        [&] { return why_closed(manager, elector.get(), shards.get()); }, clock, &log);
+    if (!served) {
+      log.error(served.error().message);
+      return kFailed;
+    }
+    read_api = std::move(*served);
+    log.info("the read API is served", {{"port", std::to_string(read_api->port())}});
+  }
   log.info("operator starts", {{"server", cluster.server},
                                {"version", cli::version()},
                                {"commit", cli::commit()},
@@ -208,6 +238,7 @@ int run(const cli::Invocation& invocation, OperatorFlags flags, const kube::Clus
   end.wait(invocation.stop);
   if (const auto why = end.why_lost()) log.error("not the leader any more", {{"error", *why}});
   log.info("operator stops");
+  if (read_api) read_api->stop();
   if (shards) shards->stop();
   manager.stop();
   if (elector && !end.why_lost()) elector->release(kReleaseLimit);

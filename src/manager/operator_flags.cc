@@ -24,6 +24,16 @@ struct ZapTexts {
   std::string time_encoding;
 };
 
+/// Of the read API.
+struct ReadTexts {
+  std::int64_t port = 8082;
+  std::string audiences;
+  std::string auth_keep = "30s";
+  std::string cors_origins;
+  std::int64_t max_streams = 64;
+  std::int64_t buffer_bytes = std::int64_t{32} << 20;
+};
+
 /// Texts as given; checked and converted afterwards.
 struct Texts {
   std::string watch_namespaces;
@@ -55,6 +65,7 @@ struct Texts {
   std::int64_t cluster_inventory_workers = 2;
   std::int64_t export_threads = 8;
   std::int64_t shards = 0;
+  ReadTexts read;
   bool allow_private = false;
   bool allow_loopback = false;
   bool allow_local = false;
@@ -87,6 +98,34 @@ void declare_zap(CLI::App& app, ZapTexts& zap) {
   cli::add_flag_value(app, "--zap-time-encoding", zap.time_encoding,
                       "epoch, millis, nano, iso8601, rfc3339, rfc3339nano: accepted; times of the "
                       "log are RFC 3339 in UTC");
+}
+
+void declare_read_api(CLI::App& app, ReadApiOptions& api, ReadTexts& texts) {
+  const auto value = [&](const char* name, auto& place, const char* help) {
+    cli::add_flag_value(app, name, place, help)->capture_default_str();
+  };
+  add_switch(app, "--inventory-http-enabled", api.enabled, "Serve the read API of the inventory");
+  value("--inventory-http-port", texts.port, "Port of the read API");
+  value("--inventory-bind-address", api.address,
+        "Address of the read API without its port; empty: all");
+  value("--inventory-auth-mode", api.auth_mode,
+        "kubernetes: bearer tokens with rights on inventories; disabled: everybody may read");
+  value("--inventory-auth-audiences", texts.audiences,
+        "Audiences of which a token must have one, comma separated; empty: the API server's own");
+  value("--inventory-auth-cache-ttl", texts.auth_keep,
+        "How long a decision about a token is kept, and after which streams ask again; 0: not");
+  add_switch(app, "--inventory-http-opt-in", api.opt_in,
+             "Only rows of inventories with spec.httpEndpoint.enabled are served");
+  value("--inventory-http-cors-origins", texts.cors_origins,
+        "Origins whose pages may read, comma separated; empty: none");
+  value("--inventory-tls-cert-path", api.cert_path,
+        "Folder with the certificate of the read API; empty: plain HTTP");
+  value("--inventory-tls-cert-name", api.cert_name, "File of the certificate in that folder");
+  value("--inventory-tls-cert-key", api.cert_key, "File of its key");
+  add_switch(app, "--inventory-ui", api.ui, "Serve the web console at /ui/ of the read API");
+  value("--inventory-max-streams", texts.max_streams, "Open event streams of the read API at most");
+  value("--inventory-stream-buffer-bytes", texts.buffer_bytes,
+        "Changes that are kept for streams that are behind");
 }
 
 void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
@@ -191,6 +230,7 @@ void declare(CLI::App& app, OperatorFlags& flags, Texts& texts) {
        "Everything is listed anew after so long, as a backstop; 0: the default");
   text("--log-level", texts.log_level, "debug, info, warn, error");
   text("--log-format", texts.log_format, "text, json");
+  declare_read_api(app, flags.read_api, texts.read);
   declare_zap(app, texts.zap);
 }
 
@@ -248,6 +288,24 @@ base::Result<> read_logging(const Texts& texts, OperatorFlags& flags) {
     }
   }
   KL_ASSIGN(flags.log_level, base::parse_log_level(level));
+  return {};
+}
+
+base::Result<> read_read_api(const ReadTexts& texts, OperatorFlags& flags) {
+  ReadApiOptions& api = flags.read_api;
+  if (texts.port < 0 || texts.port > UINT16_MAX) {
+    return base::configuration("--inventory-http-port takes 0 to 65535");
+  }
+  api.port = static_cast<std::uint16_t>(texts.port);
+  api.audiences = words_of(texts.audiences);
+  api.cors_origins = words_of(texts.cors_origins);
+  KL_ASSIGN(api.auth_keep, duration("--inventory-auth-cache-ttl", texts.auth_keep));
+  KL_ASSIGN(api.max_streams, at_least_one("--inventory-max-streams", texts.max_streams));
+  KL_ASSIGN(api.stream_buffer_bytes,
+            at_least_one("--inventory-stream-buffer-bytes", texts.buffer_bytes));
+  KL_TRY(check(api));
+  flags.manager.read_api = api.enabled;
+  flags.manager.read_opt_in = api.opt_in;
   return {};
 }
 
@@ -313,6 +371,7 @@ base::Result<> convert(const Texts& texts, OperatorFlags& flags) {
     }
     flags.without_effect.emplace_back("--collect-dispatch-enqueue-wait");
   }
+  KL_TRY(read_read_api(texts.read, flags));
   KL_TRY(read_logging(texts, flags));
   m.sinks.allow_loopback = texts.allow_loopback;
   m.sinks.allow_private = texts.allow_private;

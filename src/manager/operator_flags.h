@@ -10,6 +10,7 @@
 #include "cli/invocation.h"
 #include "manager/leader/election.h"
 #include "manager/manager.h"
+#include "manager/read_api/server.h"
 #include "manager/telemetry/metrics_server.h"
 #include "manager/webhooks.h"
 
@@ -28,6 +29,7 @@ struct OperatorFlags {
   std::string lease_namespace;  ///< empty: the one of the service account or the context
   ManagerOptions manager;
   WebhookOptions webhooks;
+  ReadApiOptions read_api;
   bool pprof = false;
   std::string pprof_address = ":6060";
   std::vector<std::string> without_effect;  ///< flags of the original that mean nothing here

@@ -1,20 +1,15 @@
 #include "manager/telemetry/metrics_server.h"
 
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "base/hash.h"
-#include "base/json/value.h"
 #include "base/strings.h"
 #include "http/listen_address.h"
+#include "readapi/access.h"
 #include "webhook/certificates.h"
 
 namespace kollect::manager {
-
-using base::json::Array;
-using base::json::Object;
-using base::json::Value;
 
 namespace {
 
@@ -22,28 +17,6 @@ constexpr base::Duration kKeep = std::chrono::seconds(30);
 constexpr std::size_t kMostKept = 256;
 constexpr base::Duration kAskLimit = std::chrono::seconds(10);
 constexpr const char* kPath = "/metrics";
-
-kube::Resource review_kind(const char* group, const char* kind, const char* plural) {
-  return {.group = group,
-          .version = "v1",
-          .kind = kind,
-          .plural = plural,
-          .namespaced = false,
-          .verbs = {"create"}};
-}
-
-Value review_of(const kube::Resource& kind, Object spec) {
-  Object review;
-  review.set("apiVersion", kind.group + "/" + kind.version);
-  review.set("kind", kind.kind);
-  review.set("spec", Value(std::move(spec)));
-  return review;
-}
-
-bool says(const Value& review, std::string_view member) {
-  const Value* answer = review.at_path({"status", member});
-  return answer != nullptr && answer->is_bool() && answer->as_bool();
-}
 
 /// Encrypts, and proves nothing: as long as the process lives, in memory alone.
 base::Result<http::ServerIdentity> own_identity(base::WallTime now) {
@@ -56,41 +29,14 @@ base::Result<http::ServerIdentity> own_identity(base::WallTime now) {
                               .client_ca_pem = {}};
 }
 
-/// "Bearer TOKEN".
-std::optional<std::string> token_of(const http::ServerRequest& request) {
-  const auto header = request.header("authorization");
-  constexpr std::string_view kScheme = "bearer ";
-  if (!header || base::to_lower(header->substr(0, kScheme.size())) != kScheme) return std::nullopt;
-  std::string token(base::trim(header->substr(kScheme.size())));
-  return token.empty() ? std::nullopt : std::optional(std::move(token));
-}
-
 }  // namespace
 
 base::Result<ScrapeGate::Answer> ScrapeGate::review(const base::Context& context,
                                                     const std::string& token) {
-  const auto tokens = review_kind("authentication.k8s.io", "TokenReview", "tokenreviews");
-  Object spec;
-  spec.set("token", token);
-  KL_ASSIGN(const Value who,
-            objects_.create(context, tokens, "", review_of(tokens, std::move(spec))));
-  const Value* user = who.at_path({"status", "user"});
-  if (!says(who, "authenticated") || user == nullptr) return Answer::kUnknown;
-  const auto accesses =
-      review_kind("authorization.k8s.io", "SubjectAccessReview", "subjectaccessreviews");
-  Object attributes;
-  attributes.set("path", kPath);
-  attributes.set("verb", "get");
-  Object wish;
-  wish.set("nonResourceAttributes", Value(std::move(attributes)));
-  // Everything that an authorizer may look at.
-  for (const auto& [from, to] : {std::pair{"username", "user"}, std::pair{"uid", "uid"},
-                                 std::pair{"groups", "groups"}, std::pair{"extra", "extra"}}) {
-    if (const Value* value = user->find(from)) wish.set(to, *value);
-  }
-  KL_ASSIGN(const Value may,
-            objects_.create(context, accesses, "", review_of(accesses, std::move(wish))));
-  return says(may, "allowed") ? Answer::kYes : Answer::kForbidden;
+  KL_ASSIGN(const kube::Identity who, reviews_.token(context, token));
+  if (!who.known) return Answer::kUnknown;
+  KL_ASSIGN(const bool may, reviews_.may_get(context, who, kPath));
+  return may ? Answer::kYes : Answer::kForbidden;
 }
 
 ScrapeGate::Answer ScrapeGate::ask(const base::Context& context, const std::string& token) {
@@ -117,10 +63,10 @@ http::Answer MetricsServer::answer(const http::ServerRequest& request) {
     return http::Answer::text(405, "GET only\n");
   }
   if (options_.secure) {
-    const auto token = token_of(request);
-    const auto allowed = token
-                             ? gate_.ask(base::Context(clock_, {}).with_timeout(kAskLimit), *token)
-                             : ScrapeGate::Answer::kUnknown;
+    const std::string token = readapi::bearer_token(request.header("authorization").value_or(""));
+    const auto allowed = token.empty()
+                             ? ScrapeGate::Answer::kUnknown
+                             : gate_.ask(base::Context(clock_, {}).with_timeout(kAskLimit), token);
     if (allowed == ScrapeGate::Answer::kUnknown) {
       http::Answer refused = http::Answer::text(401, "a bearer token of the cluster is needed\n");
       refused.headers.emplace_back("WWW-Authenticate", "Bearer");

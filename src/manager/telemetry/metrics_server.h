@@ -14,7 +14,7 @@
 #include "base/result.h"
 #include "http/server.h"
 #include "kube/client.h"
-#include "kube/objects.h"
+#include "kube/reviews.h"
 #include "metrics/registry.h"
 
 namespace kollect::manager {
@@ -34,7 +34,7 @@ struct MetricsOptions {
 class ScrapeGate {
  public:
   enum class Answer { kYes, kUnknown, kForbidden, kNobodyToAsk };
-  ScrapeGate(kube::Client& client, const base::Clock& clock) : objects_(client), clock_(clock) {}
+  ScrapeGate(kube::Client& client, const base::Clock& clock) : reviews_(client), clock_(clock) {}
   Answer ask(const base::Context& context, const std::string& token);
 
  private:
@@ -44,7 +44,7 @@ class ScrapeGate {
     Answer answer = Answer::kUnknown;
     base::SteadyTime until{};
   };
-  kube::Objects objects_;
+  kube::Reviews reviews_;
   const base::Clock& clock_;
   std::mutex mutex_;
   std::map<std::string, Kept> kept_;  ///< by hash of the token

@@ -173,10 +173,19 @@ std::shared_ptr<const LiveSet> LiveSource::current() {
 
 base::Result<LiveSource::Owners> LiveSource::owners_of(const RowFilter& filter) const {
   if (filter.inventory.empty()) {
-    if (filter.inventory_namespace.empty()) return Owners{};
-    return Owners{.wanted = [ns = filter.inventory_namespace](
-                                const Owner& owner) { return of_targets(owner) && owner.ns == ns; },
-                  .key = "targets of " + filter.inventory_namespace};
+    Owners owners;
+    if (auto limit = inventories_.limit()) {
+      owners.wanted = std::move(limit->wanted);
+      owners.key = std::move(limit->key);
+    }
+    if (filter.inventory_namespace.empty()) return owners;
+    Owners within;
+    within.key = "targets of " + filter.inventory_namespace + " " + owners.key;
+    within.wanted = [ns = filter.inventory_namespace,
+                     also = std::move(owners.wanted)](const Owner& owner) {
+      return of_targets(owner) && owner.ns == ns && (!also || also(owner));
+    };
+    return within;
   }
   auto found = inventories_.find(filter.cluster_inventory,
                                  filter.cluster_inventory ? "" : filter.inventory_namespace,

@@ -34,6 +34,12 @@ struct LiveInventory {
   inventory::RowChoice choice = inventory::RowChoice::kAll;
 };
 
+/// Some owners.
+struct LiveOwners {
+  std::function<bool(const inventory::Owner&)> wanted;  ///< pure
+  std::string key;                                      ///< names `wanted`
+};
+
 /// Which inventories there are. Thread-safe.
 class LiveInventories {
  public:
@@ -41,6 +47,8 @@ class LiveInventories {
   [[nodiscard]] virtual std::vector<LiveInventory> all() const = 0;
   [[nodiscard]] virtual std::optional<LiveInventory> find(bool cluster, const std::string& ns,
                                                           const std::string& name) const = 0;
+  /// Only rows of these owners are shown at all; none: those of all.
+  [[nodiscard]] virtual std::optional<LiveOwners> limit() const { return std::nullopt; }
 };
 
 struct LiveOptions {
