@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "cli/program.h"
+#include "console/assets.h"
 #include "http/listen_address.h"
 #include "readapi/kube_access.h"
 #include "readapi/live/live_source.h"
@@ -84,6 +85,7 @@ base::Result<std::unique_ptr<ReadApi>> ReadApi::start(const ReadApiOptions& opti
         client, clock, log,
         readapi::KubeAccessOptions{.audiences = options.audiences, .keep = options.auth_keep});
   }
+  if (options.ui) api.console_ = std::make_unique<console::Files>();
   readapi::ServiceOptions service;
   service.version = cli::version();
   service.cors_origins = options.cors_origins;
@@ -98,7 +100,7 @@ base::Result<std::unique_ptr<ReadApi>> ReadApi::start(const ReadApiOptions& opti
                                                                .log = log,
                                                                .objects = parts.objects,
                                                                .feed = parts.rows,
-                                                               .ui = nullptr,
+                                                               .ui = api.console_.get(),
                                                                .metrics = &manager.metrics()},
                                          std::move(service));
   if (!options.cert_path.empty()) {

@@ -18,6 +18,7 @@
 #include "manager/manager.h"
 #include "readapi/access.h"
 #include "readapi/service.h"
+#include "readapi/static_files.h"
 
 namespace kollect::manager {
 
@@ -65,6 +66,7 @@ class ReadApi {
   base::Result<> listen(const base::Logger* log);
 
   http::ServerOptions listen_;
+  std::unique_ptr<readapi::StaticFiles> console_;
   std::unique_ptr<readapi::Authorizer> access_;
   std::unique_ptr<readapi::Service> service_;
   std::unique_ptr<http::Server> server_;
