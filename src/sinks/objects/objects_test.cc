@@ -114,6 +114,21 @@ TEST(ObjectKeys, ManifestAndCompressedNames) {
             "pre/fix/inventory/harbor-ops/dock-ledger.json.manifest.json");
 }
 
+TEST(ObjectKeys, ClustersThatAreNoFolders) {  // field-names-with-colons-and-slashes
+  const auto rows = pods({});
+  const auto keys = keys_of(options_with("{cluster}/{namespace}/{name}{extension}"));
+  for (const auto& [cluster, folder] : std::map<std::string, std::string>{
+           {"arn:aws:eks:eu-north-1:000000000000:cluster/prod",
+            "arn-aws-eks-eu-north-1-000000000000-cluster-prod"},
+           {"rak5/c28r7ot20s0mbcas9940", "rak5-c28r7ot20s0mbcas9940"},
+           {"kind-dev@home", "kind-dev@home"},
+           {"..", "default"}}) {
+    auto exp = dock_ledger(rows);
+    exp.cluster = cluster;
+    EXPECT_EQ(keys.key(exp), "pre/fix/" + folder + "/harbor-ops/dock-ledger.json");
+  }
+}
+
 TEST(ObjectKeys, KeysThatCannotBe) {
   const auto rows = pods({});
   for (const auto& path :
