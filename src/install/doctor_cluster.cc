@@ -136,6 +136,10 @@ std::vector<Operator> operators_in(const std::vector<Value>& deployments) {
     // In tenant mode there is no such right, and nobody can scrape.
     one.mode.metrics = !metrics.empty() && metrics != "0" && !one.mode.tenant &&
                        flag_of(args, "--metrics-secure") != "false";
+    one.mode.read_api = flag_of(args, "--inventory-http-enabled") == "true" &&
+                        (flag_of(args, "--inventory-auth-mode").empty() ||
+                         flag_of(args, "--inventory-auth-mode") == "kubernetes") &&
+                        !one.mode.tenant;
     const std::string id = flag_of(args, "--leader-elect-id");
     one.mode.lease_namespace = flag_of(args, "--leader-elect-namespace");
     const std::string shards = flag_of(args, "--shards");

@@ -39,6 +39,7 @@ struct Options {
   std::string webhook_secret = kDefaultWebhookSecret;
   std::string webhook_configuration = kDefaultWebhookConfiguration;
   bool metrics = false;
+  bool read_api = false;
   bool all_secrets = false;
   bool collection_only = false;
   std::string output = "manifests";
@@ -115,6 +116,7 @@ base::Result<Answer> answer(const cli::Invocation& invocation, Options options) 
             .webhook_secret = options.self_signed ? options.webhook_secret : std::string(),
             .webhook_configuration = options.webhook_configuration,
             .metrics = options.metrics,
+            .read_api = options.read_api,
             .all_secrets = options.all_secrets};
   if (!options.values.empty()) KL_TRY(read_values(options.values, mode, options.files));
   if (mode.tenant && mode.watch_namespaces.empty()) mode.watch_namespaces = {grantee.ns};
@@ -184,6 +186,7 @@ int run_rbac_command(const cli::Invocation& invocation, const std::vector<std::s
                       "As the operator's flag")
       ->capture_default_str();
   app.add_flag("--metrics", o.metrics, "With the right to ask who may read its metrics");
+  app.add_flag("--read-api", o.read_api, "With the right to ask who may read its inventories");
   app.add_flag("--all-secrets", o.all_secrets, "Every Secret, not only those that sinks name");
   app.add_flag("--collection-only", o.collection_only, "Without what the operator itself needs");
   cli::add_flag_value(app, "--output", o.output,

@@ -141,7 +141,7 @@ Rights own_rights(const Mode& mode) {
     rights.allow("", "admissionregistration.k8s.io", "validatingwebhookconfigurations",
                  {"get", "list", "watch", "patch"}, mode.webhook_configuration);
   }
-  if (mode.metrics) {
+  if (mode.metrics || mode.read_api) {
     rights.allow("", "authentication.k8s.io", "tokenreviews", {"create"});
     rights.allow("", "authorization.k8s.io", "subjectaccessreviews", {"create"});
   }

@@ -80,6 +80,8 @@ struct Mode {
   std::string webhook_configuration = {};
   /// It asks the API server who may read its metrics.
   bool metrics = false;
+  /// It asks the API server who may read its inventories.
+  bool read_api = false;
   /// Every Secret may be read where our objects are watched; else only those that sinks name.
   bool all_secrets = true;
 };
