@@ -25,6 +25,8 @@ OFF = ["--set", "webhooks.enabled=false"]
 SELF_SIGNED = ["--set", "webhooks.selfSigned.enabled=true"]
 TENANT = ["--values", str(CHART / "values-minimal-rbac.yaml")]
 MONITORED = ["--set", "metrics.serviceMonitor.enabled=true,metrics.prometheusRule.enabled=true,dashboards.enabled=true"]
+READ = ["--set", "featureGates.inventoryHttp.enabled=true"]
+LOGIN = ["--set", "oauth2Proxy.enabled=true,oauth2Proxy.issuerUrl=https://login.example,oauth2Proxy.clientSecret=a,oauth2Proxy.cookieSecret=b"]
 # Kinds of others, as far as a dry run needs them.
 OTHERS = (("cert-manager.io", "v1", "Issuer", "issuers"), ("cert-manager.io", "v1", "Certificate", "certificates"),
           ("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors"), ("monitoring.coreos.com", "v1", "PrometheusRule", "prometheusrules"))
@@ -61,8 +63,7 @@ def template(*flags):
 
 def container(text):
     [deployment] = [one for one in yaml.safe_load_all(text) if one and one["kind"] == "Deployment"]
-    [found] = deployment["spec"]["template"]["spec"]["containers"]
-    return found
+    return deployment["spec"]["template"]["spec"]["containers"][0]
 
 
 def rights(text):
@@ -98,7 +99,9 @@ class Rendered(unittest.TestCase):
                       [*MONITORED, "--set", "networkPolicy.enabled=true,metrics.readerRole.extraSubjects[0].kind=Group,metrics.readerRole.extraSubjects[0].name=g,"
                        "metrics.prometheusRule.additionalRules[0].alert=A,metrics.prometheusRule.additionalRules[0].expr=up,metrics.serviceMonitor.labels.a=b"],
                       [*MONITORED, *OFF, "--set", "metrics.secure=false,leaderElection.enabled=false"], [*MONITORED, "--set", "metrics.certSecret=c"],
-                      [*OFF, "--set", "metrics.enabled=false"], [*TENANT, *MONITORED, "--set", "rbac.authDelegator.create=true"],
+                      [*OFF, "--set", "metrics.enabled=false"], [*OFF, *READ, "--set", "networkPolicy.enabled=true,featureGates.inventoryHttp.audiences={a,b}"],
+                      [*OFF, *READ, "--set", "metrics.enabled=false,featureGates.inventoryHttp.corsOrigins={https://a.example},featureGates.inventoryHttp.optIn=true,"
+                       "featureGates.inventoryHttp.ui=true,featureGates.inventoryHttp.certSecret=c"], [*OFF, *READ, *LOGIN], [*TENANT, *READ], [*TENANT, *MONITORED, "--set", "rbac.authDelegator.create=true"],
                       ["--set", "rbac.create=false"]):
             texts.append(template(*flags))
             self.assertEqual({argument.partition("=")[0] for argument in container(texts[-1])["args"]} - flags_of_the_program, set(), flags)
@@ -111,6 +114,9 @@ class Rendered(unittest.TestCase):
                               ("webhooks.certManager.create=false", "caBundle"), ("mode=hub", "mode"), ("watchNamespaces={A}", "watchNamespaces"),
                               ("log.level=loud", "level"), ("controller.targetCountResync=often", "targetCountResync"),
                               ("terminationGracePeriodSeconds=10", "terminationGracePeriodSeconds"),
+                              ("featureGates.inventoryHttp.authMode=none", "authMode"), ("oauth2Proxy.enabled=true", "featureGates.inventoryHttp.enabled"),
+                              ("featureGates.inventoryHttp.enabled=true,oauth2Proxy.enabled=true", "issuerUrl"),
+                              ("featureGates.inventoryHttp.enabled=true,shards=4", "kollect serve"),
                               ("metrics.bindAddress=8443", "bindAddress"), ("metrics.serviceMonitor.enabled=true,metrics.enabled=false", "metrics.enabled"),
                               ("collector.rules[0].apiGroups={apps},collector.rules[0].resources={deployments},collector.rules[0].verbs={update}", "verbs")):
             with self.subTest(values):
@@ -128,6 +134,8 @@ class Rendered(unittest.TestCase):
         metrics = ["--metrics"]
         for flags, asked in ((OFF, metrics), (TENANT, ["--tenant-mode", "--watch-namespaces", "team-a"]),
                              ([*OFF, "--set", "watchNamespaces={team-a,team-b}"], [*metrics, "--watch-namespaces", "team-a,team-b"]),
+                             ([*OFF, *READ], [*metrics, "--read-api"]), ([*OFF, *READ, "--set", "metrics.enabled=false"], ["--read-api"]),
+                             ([*OFF, *READ, "--set", "metrics.enabled=false,featureGates.inventoryHttp.authMode=disabled"], []),
                              ([*OFF, "--set", "metrics.secure=false"], []), ([*OFF, "--set", "metrics.enabled=false"], []),
                              ([*OFF, "--set", "shards=2,replicaCount=2"], [*metrics, "--shards", "2"]),
                              (["--set", "tenantMode=true,shards=12", *OFF], ["--tenant-mode", "--shards", "12"]),
@@ -174,6 +182,21 @@ class Rendered(unittest.TestCase):
             self.assertEqual({one["name"]: one["port"] for one in found["Service", name]["spec"]["ports"]}, named)
             self.assertEqual({one["targetPort"] for one in found["Service", name]["spec"]["ports"]}, set(named))
             self.assertEqual({one["port"] for one in found["NetworkPolicy", name]["spec"]["ingress"][0]["ports"]}, set(named))
+
+    def test_the_read_api_has_a_service_of_its_own(self):
+        name = "kollect-inventory"
+        self.assertNotIn(("Service", name), flux_cluster.objects(template(*OFF)))
+        found = flux_cluster.objects(template(*OFF, *READ, "--set", "networkPolicy.enabled=true"))
+        self.assertEqual(found["Service", name]["spec"]["ports"], [{"name": "inventory-http", "port": 8082, "targetPort": "inventory-http"}])
+        self.assertIn({"protocol": "TCP", "port": "inventory-http"}, found["NetworkPolicy", "kollect-controller-manager"]["spec"]["ingress"][0]["ports"])
+        # Behind a login it is reached through that alone.
+        found = flux_cluster.objects(template(*OFF, *READ, *LOGIN))
+        self.assertEqual(found["Service", name]["spec"]["ports"][0]["port"], 4180)
+        manager, proxy = found["Deployment", "kollect-controller-manager"]["spec"]["template"]["spec"]["containers"]
+        self.assertIn("--inventory-bind-address=127.0.0.1", manager["args"])
+        self.assertNotIn("inventory-http", [port["name"] for port in manager["ports"]])
+        self.assertIn("--upstream=http://127.0.0.1:8082/", proxy["args"])
+        self.assertIn("--pass-authorization-header", proxy["args"])
 
     def test_a_scrape_asks_as_the_operator_answers(self):
         key = "ServiceMonitor", "kollect-controller-manager"

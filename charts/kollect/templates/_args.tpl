@@ -54,6 +54,30 @@
 - --collect-metrics-sample-interval={{ $controller.collectMetricsSampleInterval }}
 {{- end }}
 {{- end }}
+{{- with .Values.featureGates.inventoryHttp }}
+{{- if .enabled }}
+- --inventory-http-enabled
+- --inventory-http-port={{ .port }}
+- --inventory-auth-mode={{ .authMode }}
+- --inventory-max-streams={{ .maxStreams }}
+{{- range $flag, $list := dict "auth-audiences" .audiences "http-cors-origins" .corsOrigins }}
+{{- with $list }}
+- {{ printf "--inventory-%s=%s" $flag (join "," .) | quote }}
+{{- end }}
+{{- end }}
+{{- if .optIn }}
+- --inventory-http-opt-in
+{{- end }}
+{{- if .ui }}
+- --inventory-ui
+{{- end }}
+{{- if $.Values.oauth2Proxy.enabled }}
+- --inventory-bind-address=127.0.0.1
+{{- else if .certSecret }}
+- --inventory-tls-cert-path=/certificates/inventory
+{{- end }}
+{{- end }}
+{{- end }}
 {{- with .Values.leaderElection }}
 {{- if .enabled }}
 {{ with $.Values.shards }}- --shards={{ . }}{{ else }}- --leader-elect{{ end }}

@@ -32,6 +32,19 @@ control-plane: controller-manager
 {{- if .Values.metrics.enabled -}}{{ regexFind "[0-9]+$" .Values.metrics.bindAddress }}{{- end -}}
 {{- end -}}
 
+{{/* Port at which the read API is reached; empty: it is off. */}}
+{{- define "kollect.readPort" -}}
+{{- with .Values.featureGates.inventoryHttp -}}
+{{- if .enabled -}}{{ ternary $.Values.oauth2Proxy.port .port $.Values.oauth2Proxy.enabled }}{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The read API asks who its callers are, and the metrics do not already (monitoring.yaml). */}}
+{{- define "kollect.asksWhoReads" -}}
+{{- $read := .Values.featureGates.inventoryHttp -}}
+{{- if and $read.enabled (eq $read.authMode "kubernetes") (not (and .Values.metrics.enabled .Values.metrics.secure)) -}}yes{{- end -}}
+{{- end -}}
+
 {{/* Name of the lease: releases beside each other have their own. */}}
 {{- define "kollect.lease" -}}
 {{- $base := include "kollect.base" . -}}
