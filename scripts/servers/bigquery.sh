@@ -37,12 +37,7 @@ case $COMMAND in
     print_env
     ;;
   env) print_env ;;
-  kill)
-    pid=$(cat "$D/server.pid")
-    kill -KILL "$pid"
-    while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
-    rm -f "$D/server.pid"
-    ;;
+  kill) kill_pid "$D/server.pid" ;;
   stop)
     stop_pid "$D/server.pid"
     [ "${KEEP:-0}" = 1 ] || rm -rf "$D"

@@ -122,14 +122,6 @@ start_server() {
   wait_for 60 "$D/server.pid" "$D/server.log" port_open "$PLAIN"
 }
 
-kill_server() {
-  local pid
-  pid=$(cat "$D/server.pid")
-  kill -KILL "$pid"
-  while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.05; done
-  rm -f "$D/server.pid"
-}
-
 case $COMMAND in
   start)
     need java "run scripts/install-deps.sh test"
@@ -149,7 +141,7 @@ case $COMMAND in
     java_with 512
     exec "${java[@]}" "$@"
     ;;
-  kill) kill_server ;;
+  kill) kill_pid "$D/server.pid" ;;
   stop)
     # Nobody needs what it would write in a proper shutdown, unless the data is kept.
     if [ "${KEEP:-0}" = 1 ]; then

@@ -61,6 +61,23 @@ stop_pid() {
   rm -f "$pidfile"
 }
 
+# wait_gone PID...: until these processes run no more (dead ones that nobody has waited for do not).
+wait_gone() {
+  local pid
+  for pid in "$@"; do
+    while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.02; done
+  done
+}
+
+# kill_pid PIDFILE: ends the process as a crash would; returns when it is gone.
+kill_pid() {
+  local pidfile=$1 pid
+  pid=$(cat "$pidfile")
+  kill -KILL "$pid" 2>/dev/null || true
+  wait_gone "$pid"
+  rm -f "$pidfile"
+}
+
 # stop_with_owner SCRIPT NAME: when $OWNER_PID is set, stops the instance as soon as that process is gone, so that a
 # crashed test leaves no server behind.
 stop_with_owner() {

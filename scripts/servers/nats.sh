@@ -136,15 +136,6 @@ CONF
   } >"$D/nats.conf"
 }
 
-kill_server() {
-  [ -f "$D/server.pid" ] || return 0
-  local pid
-  pid=$(cat "$D/server.pid")
-  kill -KILL "$pid" 2>/dev/null || true
-  while kill -0 "$pid" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$pid/status" 2>/dev/null; do sleep 0.02; done
-  rm -f "$D/server.pid"
-}
-
 is_up() { curl -sf -o /dev/null "http://127.0.0.1:$M/healthz?js-enabled-only=true"; }
 
 case $COMMAND in
@@ -161,7 +152,7 @@ case $COMMAND in
     print_env
     ;;
   env) print_env ;;
-  kill) kill_server ;;
+  kill) kill_pid "$D/server.pid" ;;
   set)
     for pair in "${@:3}"; do
       sed -i "/^${pair%%=*}:/d" "$D/nats.conf"
@@ -172,7 +163,7 @@ case $COMMAND in
     if [ "${KEEP:-0}" = 1 ]; then
       stop_pid "$D/server.pid"
     else # a server whose data goes need not close it in order
-      kill_server
+      [ ! -f "$D/server.pid" ] || kill_pid "$D/server.pid"
       rm -rf "$D"
     fi
     ;;

@@ -73,16 +73,13 @@ start_server() {
 
 # Ends the main process as a crash would and waits for its children, which notice by themselves.
 kill_server() {
-  local pid child
-  pid=$(cat "$D/server.pid")
   local children
-  children=$(pgrep -P "$pid" || true)
-  kill -KILL "$pid"
-  for child in $pid $children; do
-    while kill -0 "$child" 2>/dev/null && ! grep -q '^State:\s*Z' "/proc/$child/status" 2>/dev/null; do sleep 0.05; done
-  done
+  children=$(pgrep -P "$(cat "$D/server.pid")" || true)
+  kill_pid "$D/server.pid"
+  # shellcheck disable=SC2086 # one word each
+  wait_gone $children
   # The number of the dead process may live on as a zombie, which the next start would take for a running server.
-  rm -rf "$D/server.pid" "$D/data/postmaster.pid" "$D"/sockets/.s.*
+  rm -rf "$D/data/postmaster.pid" "$D"/sockets/.s.*
 }
 
 case $COMMAND in

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/string_hash.h"
 #include "collector/collector.h"
 #include "collector/tally.h"
 
@@ -60,14 +61,9 @@ class LaneIndex {
   [[nodiscard]] const std::vector<LanePtr>& lanes() const { return lanes_; }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const {
-      return std::hash<std::string_view>()(text);
-    }
-  };
   std::vector<LanePtr> lanes_;
-  std::unordered_map<std::string, std::vector<Entry>, Hash, std::equal_to<>> by_namespace_;
+  std::unordered_map<std::string, std::vector<Entry>, base::StringHash, std::equal_to<>>
+      by_namespace_;
   std::vector<Entry> none_;
 };
 

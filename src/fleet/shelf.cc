@@ -5,23 +5,14 @@
 #include <string>
 #include <utility>
 
+#include "base/string_hash.h"
+
 namespace kollect::fleet {
-
-namespace {
-
-struct TextHash {
-  using is_transparent = void;
-  std::size_t operator()(std::string_view text) const {
-    return std::hash<std::string_view>{}(text);
-  }
-};
-
-}  // namespace
 
 struct Shelf::Table {
   /// Names are too long to lie in their strings; here they lie side by side.
   std::pmr::unsynchronized_pool_resource names;
-  boost::unordered_flat_map<std::pmr::string, Place, TextHash, std::equal_to<>> places;
+  boost::unordered_flat_map<std::pmr::string, Place, base::StringHash, std::equal_to<>> places;
 };
 
 Shelf::Shelf() : table_(std::make_unique<Table>()) {}

@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "cli/flags.h"
+#include "sinks/layout/words.h"
 
 namespace kollect::pipeline {
 namespace {
@@ -80,10 +81,8 @@ base::Result<> check_format(CollectOptions& o) {
 
 base::Result<> check_layout(CollectOptions& o) {
   using sinks::LayoutMode;
-  o.layout_spec.mode = LayoutMode::kDocument;
-  if (o.layout == "perResource") o.layout_spec.mode = LayoutMode::kPerResource;
-  if (o.layout == "split") o.layout_spec.mode = LayoutMode::kSplit;
-  if (!o.layout.empty() && o.layout != "document" && o.layout_spec.mode == LayoutMode::kDocument) {
+  o.layout_spec.mode = o.layout.empty() ? LayoutMode::kDocument : sinks::layout_mode(o.layout);
+  if (!o.layout_spec.mode) {
     return base::configuration(
         fmt::format("--layout {} is none of document, perResource, split", o.layout));
   }

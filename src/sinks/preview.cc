@@ -16,6 +16,7 @@
 #include "sinks/gitlab/options.h"
 #include "sinks/kafka/options.h"
 #include "sinks/layout/run_layout.h"
+#include "sinks/layout/words.h"
 #include "sinks/objects/keys.h"
 #include "sinks/objects/object_sink.h"
 #include "sinks/postgres/table.h"
@@ -81,17 +82,6 @@ class Draft {
 std::string format_of(const api::SinkCommon& spec, const std::string& otherwise) {
   const std::string_view told = spec.serialization ? base::trim(spec.serialization->format) : "";
   return told.empty() ? otherwise : base::to_lower(told);
-}
-
-std::string_view word_of(LayoutMode mode) {
-  return mode == LayoutMode::kPerResource ? "perResource"
-         : mode == LayoutMode::kSplit     ? "split"
-                                          : "document";
-}
-std::string_view word_of(LayoutContent content) {
-  return content == LayoutContent::kAttributes ? "attributes"
-         : content == LayoutContent::kManifest ? "manifest"
-                                               : "item";
 }
 
 base::Result<std::vector<std::string>> row_paths(const Export& exp, const LayoutSpec& spec) {

@@ -4,6 +4,7 @@
 #include "base/strings.h"
 #include "sinks/layout.h"
 #include "sinks/layout/path_template.h"
+#include "sinks/layout/words.h"
 
 namespace kollect::sinks {
 
@@ -32,18 +33,14 @@ namespace {
 
 base::Result<std::optional<LayoutMode>> parse_mode(std::string_view word) {
   if (word.empty()) return std::optional<LayoutMode>();
-  if (word == "document") return std::optional(LayoutMode::kDocument);
-  if (word == "perResource") return std::optional(LayoutMode::kPerResource);
-  if (word == "split") return std::optional(LayoutMode::kSplit);
+  if (const auto mode = layout_mode(word)) return mode;
   return base::configuration(
       fmt::format("layout.mode \"{}\" is not known; use document, perResource or split", word));
 }
 
 base::Result<std::optional<LayoutContent>> parse_content(std::string_view word) {
   if (word.empty()) return std::optional<LayoutContent>();
-  if (word == "item") return std::optional(LayoutContent::kItem);
-  if (word == "attributes") return std::optional(LayoutContent::kAttributes);
-  if (word == "manifest") return std::optional(LayoutContent::kManifest);
+  if (const auto content = layout_content(word)) return content;
   return base::configuration(
       fmt::format("layout.content \"{}\" is not known; use item, attributes or manifest", word));
 }

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/strings.h"
+#include "sinks/rows/held.h"
 
 namespace kollect::sinks::mongo {
 
@@ -92,7 +93,6 @@ class Reconciliation {
 
   base::Result<PassCounts> run(const rows::Source& source) {
     KL_TRY(read_collection());
-    seen_.assign(held_.size(), false);
     counts_.held = held_.size();
     // Nothing that was written can be taken back: which rows share a key must be known before.
     KL_ASSIGN(auto duplicates, rows::Duplicates::find(source));
@@ -106,7 +106,7 @@ class Reconciliation {
     };
     KL_TRY(duplicates.any() ? source.for_each_sorted(visit) : source.for_each(visit));
     KL_TRY(writer_.finish());
-    if (std::find(seen_.begin(), seen_.end(), false) != seen_.end()) KL_TRY(remove_unseen());
+    if (!held_.all_seen()) KL_TRY(remove_unseen());
     return counts_;
   }
 
@@ -122,32 +122,22 @@ class Reconciliation {
     KL_TRY(for_each_document(work_, filter,
                              {"target_name", "source_uid", "resource_namespace", "payload"},
                              [this](const bson_t* document) -> base::Result<> {
-                               held_.push_back(held_of(document));
+                               const Held held = held_of(document);
+                               held_.add(held.key, held.digest);
                                constexpr std::size_t kPiece = 20'000;
                                return held_.size() % kPiece == 0 ? check() : base::Result<>();
                              }));
-    std::sort(held_.begin(), held_.end(),
-              [](const Held& a, const Held& b) { return a.key < b.key; });
+    held_.seal();
     return {};
-  }
-
-  /// Place of a key in held_, or its size.
-  [[nodiscard]] std::size_t place_of(const rows::KeyHash& key) const {
-    const auto at =
-        std::lower_bound(held_.begin(), held_.end(), key,
-                         [](const Held& a, const rows::KeyHash& b) { return a.key < b; });
-    return at != held_.end() && at->key == key ? static_cast<std::size_t>(at - held_.begin())
-                                               : held_.size();
   }
 
   base::Result<> row(const RowView& view) {
     if (++position_ % kCheckEvery == 0) KL_TRY(check());
     KL_TRY(document_.write(view, partition_));
-    const std::size_t place = place_of(columns_of(view).key());
-    const bool is_held = place < held_.size();
-    if (is_held) {
-      seen_[place] = true;
-      if (held_[place].digest == document_.digest()) {
+    const auto place = held_.find(columns_of(view).key());
+    if (place) {
+      held_.see(*place);
+      if (held_.digest(*place) == document_.digest()) {
         ++counts_.unchanged;
         return {};
       }
@@ -155,7 +145,7 @@ class Reconciliation {
     differs_ = true;
     note_row(counts_, document_, view);
     if (dry_run_) return {};
-    return is_held ? writer_.replace(document_) : writer_.insert(document_);
+    return place ? writer_.replace(document_) : writer_.insert(document_);
   }
 
   /// Second look at the collection, for the texts of the keys that are gone.
@@ -170,8 +160,8 @@ class Reconciliation {
         [&](const bson_t* document) -> base::Result<> {
           const std::string_view target_name = text_of(document, "target_name");
           const std::string_view source_uid = text_of(document, "source_uid");
-          const std::size_t place = place_of(rows::key_hash(target_name, source_uid));
-          if (place == held_.size() || seen_[place]) return {};
+          const auto place = held_.find(rows::key_hash(target_name, source_uid));
+          if (!place || held_.seen(*place)) return {};
           if (keep_.holds(payload_text(document, "targetNamespace"), target_name,
                           payload_text(document, "namespace"))) {
             ++counts_.unchanged;
@@ -196,8 +186,7 @@ class Reconciliation {
   std::stop_token give_way_;
   RowDocument document_;
   PassCounts counts_;
-  std::vector<Held> held_;
-  std::vector<bool> seen_;
+  rows::HeldRows<Digest> held_;
   bool differs_ = false;  ///< there is something to write
   std::size_t position_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "sinks/postgres/payload.h"
+#include "sinks/rows/held.h"
 
 namespace kollect::sinks::postgres {
 
@@ -19,12 +20,6 @@ using inventory::RowView;
 
 constexpr std::size_t kCheckEvery = 1024;  // rows between two questions to the context
 constexpr int kFetch = 20'000;             // rows per round trip while the table is read
-
-/// What the table holds under one key.
-struct Held {
-  rows::KeyHash key;
-  Digest digest;
-};
 
 /// A row as it goes into the columns.
 struct Ready {
@@ -65,7 +60,6 @@ class Reconciliation {
 
   base::Result<PassCounts> run(const rows::Source& source, Reading reading) {
     KL_TRY(read_table());
-    seen_.assign(held_.size(), false);
     counts_.held = held_.size();
     if (reading == Reading::kTwice) {
       KL_ASSIGN(auto found, rows::Duplicates::find(source));
@@ -79,7 +73,7 @@ class Reconciliation {
         return base::conflict("postgres: one key twice in the set", "duplicate-key");
       }
     }
-    if (std::find(seen_.begin(), seen_.end(), false) != seen_.end()) {
+    if (!held_.all_seen()) {
       differs_ = true;
       KL_TRY(remove_unseen());
     }
@@ -129,28 +123,15 @@ class Reconciliation {
   base::Result<> read_table() {
     KL_TRY(for_each_piece(kDigestSql, [this](const Answer& piece) -> base::Result<> {
       for (int i = 0; i < piece.rows(); ++i) {
-        Held held;
-        held.key = rows::key_hash(piece.field(i, 0), piece.field(i, 1));
-        const std::string_view digest = piece.field(i, 2);
-        if (digest.size() == held.digest.size()) {
-          std::memcpy(held.digest.data(), digest.data(), held.digest.size());
-        }
-        held_.push_back(held);
+        Digest digest{};
+        const std::string_view told = piece.field(i, 2);
+        if (told.size() == digest.size()) std::memcpy(digest.data(), told.data(), digest.size());
+        held_.add(rows::key_hash(piece.field(i, 0), piece.field(i, 1)), digest);
       }
       return {};
     }));
-    std::sort(held_.begin(), held_.end(),
-              [](const Held& a, const Held& b) { return a.key < b.key; });
+    held_.seal();
     return {};
-  }
-
-  /// Place of a key in held_, or its size.
-  [[nodiscard]] std::size_t place_of(const rows::KeyHash& key) const {
-    const auto at =
-        std::lower_bound(held_.begin(), held_.end(), key,
-                         [](const Held& a, const rows::KeyHash& b) { return a.key < b; });
-    return at != held_.end() && at->key == key ? static_cast<std::size_t>(at - held_.begin())
-                                               : held_.size();
   }
 
   base::Result<> row(const RowView& view) {
@@ -164,9 +145,9 @@ class Reconciliation {
       return {};
     }
     KL_ASSIGN(const std::string_view payload, payload_.write(view));
-    if (const std::size_t place = place_of(key); place < held_.size()) {
-      seen_[place] = true;
-      if (held_[place].digest == digest_of(columns.resource_namespace, payload)) {
+    if (const auto place = held_.find(key)) {
+      held_.see(*place);
+      if (held_.digest(*place) == digest_of(columns.resource_namespace, payload)) {
         ++counts_.unchanged;
         return {};
       }
@@ -195,8 +176,8 @@ class Reconciliation {
   base::Result<> remove_if_unseen(const Answer& piece, int i) {
     const std::string_view target_name = piece.field(i, 0);
     const std::string_view source_uid = piece.field(i, 1);
-    const std::size_t place = place_of(rows::key_hash(target_name, source_uid));
-    if (place == held_.size() || seen_[place]) return {};
+    const auto place = held_.find(rows::key_hash(target_name, source_uid));
+    if (!place || held_.seen(*place)) return {};
     if (keep_.holds(piece.field(i, 2), target_name, piece.field(i, 3))) {
       ++counts_.unchanged;
       return {};
@@ -215,8 +196,7 @@ class Reconciliation {
   Payload payload_;
   PassCounts counts_;
   std::optional<rows::Duplicates> duplicates_;
-  std::vector<Held> held_;
-  std::vector<bool> seen_;
+  rows::HeldRows<Digest> held_;
   std::vector<rows::KeyHash> keys_;
   bool differs_ = false;  ///< there is, or may be, something to write
   std::uint64_t differing_ = 0;

@@ -47,6 +47,10 @@ struct Backend {
   std::function<std::unique_ptr<World>()> make;
 };
 
+inline void PrintTo(const Backend& backend, std::ostream* out) {
+  *out << backend.name;
+}
+
 struct TestRow {
   std::string name;
   std::string attributes = "{}";
