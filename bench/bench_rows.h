@@ -1,10 +1,12 @@
 // The rows that benchmarks of sinks write, and what these need beside.
 #pragma once
 
+#include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -127,5 +129,25 @@ class Rows {
   std::unique_ptr<inventory::Reader> reader_;
   int second_ = 0;
 };
+
+/// Counter "peak_MiB": the most memory that `pass` needs above what was there before it. The number
+/// of rows is the benchmark's argument; what the row store has is there before.
+template <class Prepare, class Run>
+void measure_memory(benchmark::State& state, const Prepare& prepare, const Run& pass) {
+  double most = 0;
+  for (auto _ : state) {
+    prepare();
+    const MemoryAbove memory;
+    const auto began = Clock::now();
+    pass();
+    state.SetIterationTime(seconds_since(began));
+    most = std::max(most, memory.peak_mib());
+  }
+  state.counters["peak_MiB"] = most;
+}
+
+/// What every benchmark of memory is asked for.
+#define KOLLECT_MEMORY_SIZES \
+  ->Arg(50'000)->Arg(200'000)->Iterations(1)->UseManualTime()->Unit(benchmark::kMillisecond)
 
 }  // namespace kollect::sinks::bench

@@ -168,8 +168,22 @@ void BM_OnePercentChanged(benchmark::State& state) {
       [](Ground& ground, Sink& sink) { ground.rows.delta(sink); });
 }
 
+/// Above the row store.
+void BM_PeakMemory(benchmark::State& state) {
+  Ground& ground = Ground::of(static_cast<int>(state.range(0)));
+  std::unique_ptr<Sink> sink;
+  measure_memory(
+      state,
+      [&] {
+        ground.drop("inventory");
+        sink = ground.make_sink();
+      },
+      [&] { ground.rows.reconcile(*sink); });
+}
+
 #define KOLLECT_ROWS ->Arg(50'000)->Iterations(3)->UseManualTime()->Unit(benchmark::kMillisecond)
 
+BENCHMARK(BM_PeakMemory) KOLLECT_MEMORY_SIZES;
 BENCHMARK(BM_FirstExport) KOLLECT_ROWS;
 BENCHMARK(BM_NothingToDo) KOLLECT_ROWS;
 BENCHMARK(BM_OnePercentChanged) KOLLECT_ROWS;

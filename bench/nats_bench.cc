@@ -1,23 +1,23 @@
 // Change events of 50,000 rows to a real nats-server, beside an asynchronous publisher that does
 // nothing but hand over the same messages by the client library of NATS' authors. Counters:
 // rows_per_s and cpu_us_per_row of this process, the same of that publisher (limit_...), "ratio":
-// rows_per_s by its rows_per_s, medians of one run.
+// rows_per_s by its rows_per_s, medians of one run; BM_PeakMemory: memory of a bracket above the
+// row store.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <nats/nats.h>
-#include <sys/resource.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
-#include "inventory/row_store.h"
+#include "bench_rows.h"
 #include "sinks/events/event_sink.h"
 #include "sinks/nats/nats_transport.h"
 #include "support/server_script.h"
 
 namespace kollect::sinks {
 namespace {
+
+using namespace bench;  // NOLINT: what benchmarks share
 
 constexpr int kRows = 50'000;
 constexpr int kRounds = 3;
@@ -33,22 +33,13 @@ struct Cost {
   double cpu = 0;  ///< seconds of this process
 };
 
-double cpu_now() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 template <class Work>
 Cost cost_of(const Work& work) {
-  const double cpu = cpu_now();
-  const auto began = std::chrono::steady_clock::now();
+  const double cpu = cpu_seconds();
+  const auto began = Clock::now();
   work();
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  return {.seconds = took.count(), .cpu = cpu_now() - cpu};
+  const double took = seconds_since(began);
+  return {.seconds = took, .cpu = cpu_seconds() - cpu};
 }
 
 Cost median(std::vector<Cost> all) {
@@ -78,35 +69,25 @@ class Recorder final : public events::Transport {
 class Ground {
  public:
   Ground() {
-    for (int i = 0; i < kRows; ++i) {
-      const std::string name = fmt::format("app-{:06}", i);
-      const std::string ns = fmt::format("load-{:04}", i % 100);
-      const std::string uid = fmt::format("{:08x}-0000-4000-8000-{:012x}", i * 2654435761U, i);
-      const std::string text = fmt::format(
-          R"({{"created":"2026-02-03T04:05:06Z","images":["registry.example/web/app-{0:06}:1.{1}","registry.example/proxy:{1}.1"],"partOf":"team-{2}","replicas":{1},"serviceAccount":"app-{0:06}","version":"1.{1}.0"}})",
-          i, i % 5, i % 40);
-      store_.upsert({inventory::OwnerClass::kTarget, "bench", "deployments"}, 1,
-                    {"bench", "deployments", ns, name, "apps", "v1", "Deployment", uid, text});
-    }
     options_.servers = nats::read_servers(server_.value("NATS_HOST"), options_.login).value();
     options_.login.username = base::Secret(server_.value("NATS_USER"));
     options_.login.password = base::Secret(server_.value("NATS_PASSWORD"));
     options_.subject = "bench";
     options_.stream = "bench";
     options_.changes = true;
-    Export head = this->head();
-    (void)pass(*events::make_sink(events::Mode::kChanges, std::make_unique<Recorder>(messages_)),
-               head);
+    rows_.reconcile(
+        *events::make_sink(events::Mode::kChanges, std::make_unique<Recorder>(messages_)));
   }
 
   Cost ours() {
-    const auto sink = events::make_sink(events::Mode::kChanges, nats::make_transport(options_));
-    const Export head = this->head();
-    check(sink->probe(context_).has_value(), "no server");
-    return cost_of([&] {
-      const auto report = pass(*sink, head);
-      check(report.has_value() && report->written == kRows, "our export");
-    });
+    const auto sink = make_sink();
+    return cost_of([&] { check(rows_.reconcile(*sink).written == kRows, "our export"); });
+  }
+  /// One that has seen the server.
+  std::unique_ptr<Sink> make_sink() {
+    auto sink = events::make_sink(events::Mode::kChanges, nats::make_transport(options_));
+    check(sink->probe(rows_.context).has_value(), "no server");
+    return sink;
   }
 
   /// The limit.
@@ -144,29 +125,10 @@ class Ground {
   }
 
  private:
-  Export head() {
-    Export out;
-    out.inventory = {"bench", "inventory"};
-    out.cluster = "bench";
-    out.max_bytes = 0;
-    out.exported_at = base::WallTime(std::chrono::seconds(1'700'000'000 + ++second_));
-    return out;
-  }
-  base::Result<ExportReport> pass(Sink& sink, const Export& head) {
-    const auto rows = reader_->snapshot();
-    return sink.apply(
-        context_,
-        {.head = head, .rows = &rows, .row_count = rows.size(), .set_hash = rows.set_hash()});
-  }
-
   kollect::testing::ServerScript server_{"nats.sh", "bench"};
   nats::NatsOptions options_;
-  inventory::RowStore store_;
-  std::unique_ptr<inventory::Reader> reader_ =
-      store_.subscribe([](const inventory::Owner&) { return true; });
+  Rows rows_{kRows};
   std::vector<events::Message> messages_;
-  base::Context context_ = base::Context::background();
-  int second_ = 0;
   int round_ = 0;
 };
 
@@ -189,6 +151,16 @@ void BM_ChangeEvents(benchmark::State& state) {
   state.counters["limit_cpu_us_per_row"] = limit.cpu / kRows * 1e6;
   state.counters["ratio"] = limit.seconds / mine.seconds;
 }
+
+void BM_PeakMemory(benchmark::State& state) {
+  Ground ground;
+  Rows rows(static_cast<int>(state.range(0)));
+  std::unique_ptr<Sink> sink;
+  measure_memory(
+      state, [&] { sink = ground.make_sink(); }, [&] { rows.reconcile(*sink); });
+}
+
+BENCHMARK(BM_PeakMemory) KOLLECT_MEMORY_SIZES;
 BENCHMARK(BM_ChangeEvents)->UseManualTime()->Iterations(1)->Unit(benchmark::kMillisecond);
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The PostgreSQL sink beside a bare COPY of the same rows into a table of the same shape, on a real
-// server. Counter "ratio": time of the pass by the median time of that COPY in the same run.
+// server. Counter "ratio": time of the pass by the median time of that COPY in the same run;
+// BM_PeakMemory: memory of a first export above the row store.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -184,6 +185,13 @@ void BM_OnePercentChanged(benchmark::State& state) {
       });
 }
 
+void BM_PeakMemory(benchmark::State& state) {
+  Ground ground(static_cast<int>(state.range(0)));
+  measure_memory(
+      state, [] {}, [&] { ground.reconcile(*ground.sink); });
+}
+
+BENCHMARK(BM_PeakMemory) KOLLECT_MEMORY_SIZES;
 BENCHMARK(BM_FirstExport)
     ->Arg(10'000)
     ->Arg(100'000)
