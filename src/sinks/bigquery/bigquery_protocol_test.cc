@@ -242,12 +242,27 @@ TEST_F(BigqueryProtocol, JobsAreWhatTheReferenceWants) {
 
 // field-rows-in-the-streaming-buffer: quota
 TEST_F(BigqueryProtocol, TheNumberOfJobsDoesNotDependOnTheNumberOfRows) {
+  service_.table_there = true;
   ASSERT_TRUE(write(rows_).has_value());
   const auto few = service_.of("POST", "/jobs").size();
   std::vector<TestRow> list;
   for (int i = 0; i < 3000; ++i) list.push_back({fmt::format("row-{}", i)});
   ASSERT_TRUE(write(set_of(list)).has_value());
   EXPECT_EQ(service_.of("POST", "/jobs").size(), 2 * few);
+}
+
+TEST_F(BigqueryProtocol, ATableThatWasJustMadeIsNotRead) {
+  ASSERT_TRUE(write(rows_).has_value());
+  EXPECT_THAT(service_.jobs("SELECT "), SizeIs(0));
+  EXPECT_THAT(service_.jobs("MERGE "), SizeIs(1));
+  ASSERT_TRUE(write(rows_).has_value());
+  EXPECT_THAT(service_.jobs("SELECT "), SizeIs(1));
+}
+
+TEST_F(BigqueryProtocol, ATableThatSomebodyElseMadeIsRead) {
+  service_.script("POST datasets/harbor/tables", {[] { return fault(409, "duplicate"); }});
+  ASSERT_TRUE(write(rows_).has_value());
+  EXPECT_THAT(service_.jobs("SELECT "), SizeIs(1));
 }
 
 TEST_F(BigqueryProtocol, AnEmptySetIsOneDelete) {
@@ -316,6 +331,7 @@ TEST_F(BigqueryProtocol, ALostAnswerRunsNothingTwice) {
 }
 
 TEST_F(BigqueryProtocol, AJobThatFailedInPassingIsRunAnewWithAnotherNumber) {
+  service_.table_there = true;
   ASSERT_TRUE(write(rows_).has_value());
   const auto broken = [] {
     return Reply::json(R"({"jobReference":{"jobId":"x"},"status":{"state":"DONE","errorResult":)"

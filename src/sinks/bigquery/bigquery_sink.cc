@@ -63,11 +63,12 @@ class BigquerySink final : public Sink {
   base::Result<> probe(const base::Context& context) override;
 
  private:
-  enum class State { kReady, kMissing };
+  enum class State { kReady, kMade, kMissing };
   base::Result<> locate(const base::Context& context);
   base::Result<State> prepare(const base::Context& context, const TableName& table, bool create);
   base::Result<> check_shape(const TableName& table, json::View resource) const;
-  base::Result<> create(const base::Context& context, const TableName& table);
+  /// True when it was not there before.
+  base::Result<bool> create(const base::Context& context, const TableName& table);
   base::Result<> write_unit(const base::Context& context, const Unit& unit, bool dry_run,
                             ExportReport& report);
   base::Result<PassCounts> pass_over(Work& work, const Partition& partition, const Unit& unit,
@@ -134,7 +135,7 @@ base::Result<> BigquerySink::check_shape(const TableName& table, json::View reso
       "table-shape");
 }
 
-base::Result<> BigquerySink::create(const base::Context& context, const TableName& table) {
+base::Result<bool> BigquerySink::create(const base::Context& context, const TableName& table) {
   const std::string doing = fmt::format("creating table {}", table.title());
   KL_ASSIGN(const auto answer, api_.send(context, {.method = "POST",
                                                    .path = dataset_path() + "/tables",
@@ -142,18 +143,19 @@ base::Result<> BigquerySink::create(const base::Context& context, const TableNam
                                                    .body = json::compact(bigquery::table_resource(
                                                        table, options_.partition_expiration_days)),
                                                    .accept = {409}}));
-  if (answer.status != 409) return {};
+  if (answer.status != 409) return true;
   // "duplicate": another process was quicker.
   const auto document = json::Document::parse(answer.body);
   const auto errors = document.has_value() ? document->root().at_path({"error", "errors"})
                                            : std::optional<json::View>();
-  if (errors && errors->size() > 0 && errors->at(0).text("reason") == "duplicate") return {};
+  if (errors && errors->size() > 0 && errors->at(0).text("reason") == "duplicate") return false;
   return api_.error_of(answer, doing);
 }
 
 base::Result<BigquerySink::State> BigquerySink::prepare(const base::Context& context,
                                                         const TableName& table, bool create_it) {
   if (prepared_.contains(table.table)) return State::kReady;
+  bool made = false;
   KL_TRY(locate(context));
   const std::string doing = fmt::format("looking at table {}", table.title());
   KL_ASSIGN(const auto answer, api_.send(context, {.path = dataset_path() + "/tables/" +
@@ -172,10 +174,10 @@ base::Result<BigquerySink::State> BigquerySink::prepare(const base::Context& con
   } else if (!create_it) {
     return State::kMissing;
   } else {
-    KL_TRY(create(context, table));
+    KL_ASSIGN(made, create(context, table));
   }
   prepared_.insert(table.table);
-  return State::kReady;
+  return made ? State::kMade : State::kReady;
 }
 
 base::Result<PassCounts> BigquerySink::pass_over(Work& work, const Partition& partition,
@@ -219,6 +221,7 @@ base::Result<> BigquerySink::write_unit(const base::Context& context, const Unit
       counts.written = unit.row_count;
       break;
     }
+    work.fresh = state == State::kMade;
     auto done = pass_over(work, partition, unit, dry_run);
     if (done.has_value()) {
       counts = *done;

@@ -28,6 +28,8 @@ struct Work {
   /// Differences of more bytes are loaded into a table of their own first. A request may have 10
   /// MB.
   std::size_t parameter_bytes;
+  /// The table was made for this pass: there is nothing to compare with.
+  bool fresh = false;
 };
 
 /// Collects differences and writes them by one MERGE, small sets as parameter, larger ones by way
