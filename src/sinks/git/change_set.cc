@@ -35,8 +35,6 @@ class Builder {
     KL_ASSIGN(auto layout, RunLayout::plan(exports_, spec_, owned_));
     laid_out_ = &layout.exports();
     for (const auto& laid_out : *laid_out_) {
-      written_.insert(laid_out.paths.begin(), laid_out.paths.end());
-      if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
       auto& warnings = files_.report().warnings;
       warnings.insert(warnings.end(), laid_out.warnings.begin(), laid_out.warnings.end());
     }
@@ -59,6 +57,17 @@ class Builder {
   }
 
  private:
+  /// True for the paths that this run writes. Asked for files of earlier runs alone.
+  bool is_written(std::string_view path) {
+    if (written_.empty()) {
+      for (const auto& laid_out : *laid_out_) {
+        written_.insert(laid_out.paths.begin(), laid_out.paths.end());
+        if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
+      }
+    }
+    return written_.contains(path);
+  }
+
   base::Result<std::optional<std::string>> text(std::string_view path) {
     KL_ASSIGN(const auto oid, tree_.file(path));
     if (!oid) return std::optional<std::string>();
@@ -127,7 +136,7 @@ class Builder {
       KL_TRY(
           tree_.for_files_in(folder, [&](std::string_view name, const Oid& oid) -> base::Result<> {
             auto path = fmt::format("{}/{}", folder, name);
-            if (!written_.contains(path) && !claimed.contains(path) &&
+            if (!is_written(path) && !claimed.contains(path) &&
                 path.ends_with(extension_of(spec_.format))) {
               files.emplace_back(std::move(path), oid);
             }
@@ -151,7 +160,7 @@ class Builder {
     KL_TRY(tree_.for_files_below(
         folder, [&](std::string_view below) { return siblings.may_be_below(below); },
         [&](std::string_view path) -> base::Result<> {
-          if (siblings.matches(path) && !written_.contains(path)) {
+          if (siblings.matches(path) && !is_written(path)) {
             found.emplace_back(path);
           }
           return {};
@@ -169,7 +178,7 @@ class Builder {
     }
     if (!laid_out.prune) return {};
     for (const auto& path : owned_[i].paths) {
-      if (written_.contains(path)) continue;
+      if (is_written(path)) continue;
       base::Result<std::optional<std::string>> old = std::optional<std::string>();
       const bool keep = must_keep(exports_[i], spec_, laid_out, path, [&] {
         old = text(path);

@@ -135,8 +135,10 @@ base::Result<Done> CommitLoop::attempt(const base::Context& context, Mirror& mir
     KL_ASSIGN(auto store, ObjectStore::open(mirror.git_dir()));
     KL_ASSIGN(const auto ends, find_ends(context, store, source));
     const auto& tip = ends.tip;
-    KL_ASSIGN(auto pack, PackWriter::create(mirror.git_dir() / "kollect-new.pack",
-                                            [&](const Oid& oid) { return store.exists(oid); }));
+    // Without a branch there is nothing worth a look for every object.
+    KL_ASSIGN(auto pack,
+              PackWriter::create(mirror.git_dir() / "kollect-new.pack",
+                                 [&](const Oid& oid) { return tip && store.exists(oid); }));
     std::optional<Oid> tip_tree;
     if (tip) {
       KL_ASSIGN(tip_tree, store.tree_of_commit(*tip));

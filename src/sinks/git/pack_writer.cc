@@ -41,6 +41,36 @@ void append_number(std::string& out, T number) {
   }
 }
 
+/// Finds entries by the names of their objects: eight bytes an entry, where a set of the names
+/// would take sixty.
+class EntryNumbers {
+ public:
+  /// Notes the entry that is about to be added to `entries`; false when the object has one.
+  bool note_next(const std::vector<PackEntry>& entries, const Oid& oid) {
+    if (slots_.size() < 2 * (entries.size() + 1)) grow(entries);
+    auto& slot = slots_[find(entries, oid)];
+    if (slot != 0) return false;
+    slot = static_cast<std::uint32_t>(entries.size()) + 1;
+    return true;
+  }
+
+ private:
+  [[nodiscard]] std::size_t find(const std::vector<PackEntry>& entries, const Oid& oid) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = OidHash{}(oid)&mask;
+    while (slots_[at] != 0 && entries[slots_[at] - 1].oid != oid) at = (at + 1) & mask;
+    return at;
+  }
+  void grow(const std::vector<PackEntry>& entries) {
+    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      slots_[find(entries, entries[i].oid)] = static_cast<std::uint32_t>(i) + 1;
+    }
+  }
+
+  std::vector<std::uint32_t> slots_;  ///< a power of two of them; number + 1, 0: free
+};
+
 Oid sha1(std::string_view text) {
   Oid sum;
   EVP_Digest(text.data(), text.size(), sum.bytes.data(), nullptr, EVP_sha1(), nullptr);
@@ -80,8 +110,8 @@ struct PackWriter::Impl {
   std::function<bool(const Oid&)> exists;
   Fd fd;
   Deflater deflater;
-  std::unordered_set<Oid, OidHash> added;
   std::vector<PackEntry> entries;
+  EntryNumbers numbers;
   std::string buffer;
   std::uint64_t flushed = 0;  ///< bytes of the file before the buffer
   Oid sum = {};               ///< of the finished file
@@ -120,7 +150,7 @@ base::Result<PackWriter> PackWriter::create(std::filesystem::path path,
 }
 
 base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& content) {
-  if (!impl_->added.insert(oid).second || impl_->exists(oid)) return {};
+  if (impl_->exists(oid) || !impl_->numbers.note_next(impl_->entries, oid)) return {};
   std::string& out = impl_->buffer;
   const std::size_t begin = out.size();
   append_head(out, type, content.size());

@@ -19,6 +19,13 @@ bool is_file(unsigned mode) {
   return (mode & kTypeMask) == kTypeFile;
 }
 
+/// Folder ("" for the root) and name.
+std::pair<std::string_view, std::string_view> split_path(std::string_view path) {
+  const auto slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {{}, path};
+  return {path.substr(0, slash), path.substr(slash + 1)};
+}
+
 std::string joined(std::string_view folder, std::string_view name) {
   return folder.empty() ? std::string(name) : fmt::format("{}/{}", folder, name);
 }
@@ -56,6 +63,7 @@ base::Result<> TreeEditor::load(Node& node) {
 }
 
 base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder) {
+  if (last_ != nullptr && folder == last_folder_) return last_;
   Node* node = root_.get();
   KL_TRY(load(*node));
   if (folder.empty()) return node;
@@ -72,50 +80,68 @@ base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder)
     node = entry.child.get();
     KL_TRY(load(*node));
   }
+  last_folder_ = folder;
+  last_ = node;
   return node;
 }
 
 base::Result<std::optional<Oid>> TreeEditor::file(std::string_view path) {
-  const auto slash = path.rfind('/');
-  const auto folder = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+  const auto [folder, name] = split_path(path);
   KL_ASSIGN(const Node* node, find_folder(folder));
   if (node == nullptr) return std::optional<Oid>();
-  const auto at = node->entries.find(path.substr(slash == std::string_view::npos ? 0 : slash + 1));
+  const auto at = node->entries.find(name);
   if (at == node->entries.end() || !is_file(at->second.mode)) return std::optional<Oid>();
   return std::optional(at->second.oid);
 }
 
-base::Result<> TreeEditor::set_file(std::string_view path, const Oid& oid) {
-  const auto taken = [&](std::string_view what) {
-    return base::terminal(
-        fmt::format("cannot write {} into the repository: {} is in its place", path, what),
-        "path-taken");
-  };
+base::Error TreeEditor::taken(std::string_view path, std::string_view what) {
+  return base::terminal(
+      fmt::format("cannot write {} into the repository: {} is in its place", path, what),
+      "path-taken");
+}
+
+/// The folder of a file that is about to change, made where there is none.
+base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
+                                                          std::string_view folder) {
+  // Where a folder has changed all above it have.
+  if (last_ != nullptr && last_->changed && folder == last_folder_) return last_;
   Node* node = root_.get();
   KL_TRY(load(*node));
-  const auto segments = base::split(path, '/');
-  for (std::size_t i = 0; i + 1 < segments.size(); ++i) {
-    node->changed = true;
-    auto at = node->entries.find(segments[i]);
+  node->changed = true;
+  if (folder.empty()) return node;
+  for (const auto name : base::split(folder, '/')) {
+    auto at = node->entries.find(name);
     if (at == node->entries.end()) {
-      at = node->entries.emplace(std::string(segments[i]), Node::Entry{kModeTree, {}, nullptr})
-               .first;
+      at = node->entries.emplace(std::string(name), Node::Entry{kModeTree, {}, nullptr}).first;
       at->second.child = std::make_unique<Node>();
       at->second.child->loaded = true;
     }
     auto& entry = at->second;
-    if (entry.mode != kModeTree)
-      return taken(fmt::format("the file, link or submodule {}", segments[i]));
+    if (entry.mode != kModeTree) {
+      return taken(path, fmt::format("the file, link or submodule {}", name));
+    }
     if (!entry.child) {
       entry.child = std::make_unique<Node>();
       entry.child->oid = entry.oid;
     }
     node = entry.child.get();
     KL_TRY(load(*node));
+    node->changed = true;
   }
-  node->changed = true;
-  auto& entry = node->entries[std::string(segments.back())];
-  if (entry.mode == kModeTree) return taken("a folder");
+  last_folder_ = folder;
+  last_ = node;
+  return node;
+}
+
+base::Result<> TreeEditor::set_file(std::string_view path, const Oid& oid) {
+  const auto [folder, name] = split_path(path);
+  KL_ASSIGN(Node* const node, change_folder(path, folder));
+  auto at = node->entries.lower_bound(name);
+  if (at == node->entries.end() || at->first != name) {
+    at = node->entries.emplace_hint(at, std::string(name), Node::Entry{});
+  }
+  auto& entry = at->second;
+  if (entry.mode == kModeTree) return taken(path, "a folder");
   entry.mode = kModeFile;
   entry.oid = oid;
   return {};

@@ -40,10 +40,16 @@ class TreeEditor {
   struct Node;
   base::Result<> load(Node& node);
   base::Result<Node*> find_folder(std::string_view folder);
+  base::Result<Node*> change_folder(std::string_view path, std::string_view folder);
+  static base::Error taken(std::string_view path, std::string_view what);
   base::Result<Oid> write_node(Node& node, PackWriter& pack, bool& empty);
 
   const ObjectStore& store_;
   std::unique_ptr<Node> root_;
+  /// The folder that was looked for last: files follow each other by folder. Folders never go while
+  /// the editor is there.
+  std::string last_folder_;
+  Node* last_ = nullptr;
 };
 
 }  // namespace kollect::sinks::git

@@ -21,6 +21,14 @@ bool is_refused(unsigned char c) {
          c == '"';
 }
 
+/// Nothing in it that one of the rules below could be about.
+bool is_plain(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
+  });
+}
+
 std::string_view trim_dots_and_dashes(std::string_view text) {
   const auto first = text.find_first_not_of(".-");
   if (first == std::string_view::npos) return {};
@@ -51,6 +59,7 @@ std::string replace_runs(std::string_view text, std::size_t least, Pick pick) {
 bool is_device_name(std::string_view base_name) {
   static constexpr std::array<std::string_view, 7> kNames = {"con",    "prn",     "aux",   "nul",
                                                              "conin$", "conout$", "clock$"};
+  if (base_name.size() > 7) return false;
   const auto name = base::to_lower(base_name);
   if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
   if (name.size() < 4 || (!name.starts_with("com") && !name.starts_with("lpt"))) return false;
@@ -96,6 +105,10 @@ std::string_view trim_end(std::string_view text) {
 }  // namespace
 
 std::string sanitise_segment(std::string_view text, std::size_t max_length) {
+  if (is_plain(text) && text.size() <= max_length && text.find("..") == std::string_view::npos &&
+      trim_dots_and_dashes(text).size() == text.size()) {
+    return std::string(text);
+  }
   const auto valid = base::sanitize_utf8(base::trim(text));
   auto out =
       replace_runs(valid, 1, [](unsigned char c) { return is_separator(c) || is_refused(c); });
@@ -106,6 +119,10 @@ std::string sanitise_segment(std::string_view text, std::size_t max_length) {
 }
 
 std::string portable_segment(std::string_view segment, std::string_view extension) {
+  if (is_plain(segment) && segment.size() <= kMaxSegment && segment.front() != '.' &&
+      segment.back() != '.' && !is_device_name(segment.substr(0, segment.find('.')))) {
+    return std::string(segment);
+  }
   auto out = replace_runs(base::sanitize_utf8(segment), 1, [](unsigned char c) {
     return c == '\\' || c == ':' || c == '/' || is_refused(c);
   });
