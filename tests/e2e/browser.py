@@ -136,7 +136,9 @@ class Browser:
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText ?? ''")
 
     def sees(self, text, selector="body", timeout=30):
-        return self.wait(f"(document.querySelector({json.dumps(selector)})?.innerText ?? '').includes({json.dumps(text)})", f"{text!r} in {selector}", timeout)
+        """Until the text is there; line breaks count as spaces."""
+        return self.wait(f"(document.querySelector({json.dumps(selector)})?.innerText ?? '').replace(/\\s+/g, ' ').includes({json.dumps(text)})",
+                         f"{text!r} in {selector}", timeout)
 
     def texts(self, selector):
         return self.run(f"[...document.querySelectorAll({json.dumps(selector)})].map(e => e.innerText.trim())")
@@ -166,6 +168,13 @@ class Browser:
         self.wait(f"document.querySelector({json.dumps(selector)}) !== null", selector)
         self.run(f"(() => {{ const e = document.querySelector({json.dumps(selector)}); e.value = {json.dumps(value)}; "
                  "e.dispatchEvent(new Event('change', {bubbles: true})); })()")
+
+    def downloads(self, folder):
+        """Files go there, from the next page on."""
+        folder.mkdir()
+        session, self.session = self.session, None
+        self.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(folder))
+        self.session = session
 
     def screenshot(self, path):
         data = self.send("Page.captureScreenshot", format="png")["data"]

@@ -1,5 +1,5 @@
 // The frame: navigation, the token, the theme, keys that work everywhere.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type ApiError, refused, setToken, token, useData } from "./api";
 import { setServerTime } from "./format";
 import { go, href, usePlace } from "./router";
@@ -97,7 +97,7 @@ const kKeys: [string, string][] = [
 
 function Help({ onClose }: { onClose: () => void }) {
   const box = useRef<HTMLDialogElement>(null);
-  useEffect(() => box.current?.showModal(), []);
+  useLayoutEffect(() => box.current?.showModal(), []);
   return (
     <dialog ref={box} class="help" aria-label="Keys" onClose={onClose}>
       <h2>Keys</h2>
