@@ -175,7 +175,7 @@ class Views(Console):
         first = next(one for one in groups if one["values"][0])
         page.click(".group", first["values"][0])
         self.counted(first["rows"])
-        page.sees(first["values"][0], ".chip-value")
+        page.sees(first["values"][0], ".chips")
         page = self.open("inventory", kind="Deployment", attr__version=first["values"][0])
         self.counted(first["rows"])
         page = self.open("inventory", q="nothing is called so")

@@ -2,10 +2,12 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
-export function Menu({ label, title, wide = false, onOpen, children }: {
+export function Menu({ label, title, wide = false, side = "right", onOpen, children }: {
   label: ComponentChildren;
   title: string;
   wide?: boolean;
+  /** Which edge of the button the panel keeps to. */
+  side?: "left" | "right";
   onOpen?: () => void;
   children: (close: () => void) => ComponentChildren;
 }) {
@@ -41,7 +43,7 @@ export function Menu({ label, title, wide = false, onOpen, children }: {
         {label} <span class="caret" aria-hidden="true">▾</span>
       </button>
       {open && (
-        <div class={wide ? "menu-panel menu-wide" : "menu-panel"} role="group" aria-label={title}>
+        <div class={`menu-panel menu-${side}${wide ? " menu-wide" : ""}`} role="group" aria-label={title}>
           {children(() => {
             setOpen(false);
             button.current?.focus();

@@ -11,7 +11,7 @@ import { type StreamState, follow } from "../stream";
 import { Table } from "../table";
 import type { ExportStatus, Groups, InventorySummary, Item, Meta } from "../types";
 import { Ago, Drawer, Empty, ErrorNotice, Loading, Notice } from "../ui";
-import { InventoryTools } from "./inventory_tools";
+import { InventoryActions, InventoryTools } from "./inventory_tools";
 import { ObjectFacts } from "./object";
 
 const kPollEvery = 10_000;
@@ -211,6 +211,7 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
     document.querySelector<HTMLElement>("[data-table]")?.focus();
   }, [query]);
 
+  const tools = { query, store, history: meta?.abilities.history ?? false, columns: ids };
   const [word, hint] = kLiveWords[live];
   return (
     <div class="page page-full">
@@ -224,8 +225,9 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
             <span class="dot" aria-hidden="true" /> {word}
           </button>
         )}
+        <InventoryActions {...tools} />
       </div>
-      <InventoryTools query={query} store={store} history={meta?.abilities.history ?? false} columns={ids} />
+      <InventoryTools {...tools} />
       {chips.data?.exportStatus && chips.data.exportStatus.length > 0 && <ExportChips exports={chips.data.exportStatus} />}
       {query.at && (
         <Notice

@@ -225,8 +225,19 @@ function GroupSelect({ query, columns }: ToolProps) {
   );
 }
 
-export function InventoryTools(props: ToolProps) {
-  const { query, store, history } = props;
+/** What is done with the table as a whole; beside its title. */
+export function InventoryActions(props: ToolProps) {
+  return (
+    <div class="actions-row">
+      <GroupSelect {...props} />
+      {props.history && <Menu label="Time" title="Time travel">{(close) => <TimePanel query={props.query} close={close} />}</Menu>}
+      <Menu label="Columns" title="Choose columns" wide>{() => <ColumnsPanel {...props} />}</Menu>
+      <Menu label="Export" title="Export rows">{(close) => <FilesPanel {...props} close={close} />}</Menu>
+    </div>
+  );
+}
+
+export function InventoryTools({ query, store }: ToolProps) {
   const active = activeFilters(query);
   return (
     <div class="tools">
@@ -237,12 +248,7 @@ export function InventoryTools(props: ToolProps) {
         <Facet name="kind" label="Kind" by="kind" query={query} store={store} />
         <Facet name="target" label="Target" by="targetName" query={query} store={store} />
         <Facet name="name" label="Name" by="name" query={query} store={store} />
-        <Menu label="Attribute" title="Filter by an attribute">{() => <AttributeFilter query={query} store={store} />}</Menu>
-        <span class="spring" />
-        <GroupSelect {...props} />
-        {history && <Menu label="Time" title="Time travel">{(close) => <TimePanel query={query} close={close} />}</Menu>}
-        <Menu label="Columns" title="Choose columns" wide>{() => <ColumnsPanel {...props} />}</Menu>
-        <Menu label="Export" title="Export rows">{(close) => <FilesPanel {...props} close={close} />}</Menu>
+        <Menu label="Attribute" title="Filter by an attribute" side="left">{() => <AttributeFilter query={query} store={store} />}</Menu>
       </div>
       {active.length > 0 && (
         <div class="chips" aria-label="Filters" role="group">
