@@ -405,7 +405,9 @@ class Trouble(Console):
         shown = page.texts(".row .name")
         self.server.stop()
         page.sees("The server does not answer", ".notice-error")
-        self.assertEqual(page.texts(".row .name"), shown)  # what was known stays
+        kept = page.texts(".row .name")  # what was known stays; the notice takes some room
+        self.assertGreater(len(kept), 5)
+        self.assertEqual(kept, shown[:len(kept)])
         self.picture("no-server")
         type(self).server = self.serve("--token-file", str(self.folder / "tokens"), port=self.server.port)
         page.wait("document.querySelector('.notice-error') === null", "it is well again", timeout=90)
@@ -434,18 +436,22 @@ class Long(Console):
         return store.long_store(cls.folder, LONG)
 
     def test_scrolls(self):
+        self.browser.send("Performance.enable", timeDomain="threadTicks")
         page = self.open("inventory")
         self.counted(LONG)
-        # A steady hand: 240 frames of 400 pixels, then to places far apart.
+        # A steady hand: 60 frames of 400 pixels, then to places far apart.
+        before = self.spent()
         times = page.run("""new Promise(done => {
           const table = document.querySelector('[data-table]'); const times = []; let last = performance.now();
-          const frame = now => { times.push(now - last); last = now; table.scrollTop += 400; times.length < 240 ? requestAnimationFrame(frame) : done(times.slice(1)); };
+          const frame = now => { times.push(now - last); last = now; table.scrollTop += 400; times.length < 60 ? requestAnimationFrame(frame) : done(times.slice(1)); };
           requestAnimationFrame(frame); })""")
+        after = self.spent()
         drawn = page.run("document.querySelectorAll('.table-body .row').length")
         self.assertLess(drawn, 80)
         times.sort()
         print(f"scrolling {LONG:,} rows: {drawn} rows in the page, frames p50 {times[len(times) // 2]:.1f} ms, p95 {times[int(len(times) * 0.95)]:.1f} ms, "
-              f"longest {times[-1]:.1f} ms", flush=True)
+              f"longest {times[-1]:.1f} ms; of the page's thread for each frame: script {self.each(before, after, 'ScriptDuration')}, "
+              f"style and layout {self.each(before, after, 'LayoutDuration', 'RecalcStyleDuration')}, all {self.each(before, after, 'TaskDuration')}", flush=True)
         for index in (LONG - 1, LONG // 2, 17):
             item = self.server.get(f"/v1alpha1/inventory?limit=1&offset={index}")["items"][0]
             page.run(f"document.querySelector('[data-table]').scrollTop = {index * 34}")
@@ -455,6 +461,14 @@ class Long(Console):
         page.wait(f"document.querySelector('.row-cursor')?.id === 'row-{LONG - 1}'", "the last row by its key")
         last = self.server.get(f"/v1alpha1/inventory?limit=1&offset={LONG - 1}")["items"][0]["name"]
         page.sees(last, ".row-cursor")
+
+    def spent(self):
+        """Seconds of the page's thread since it began, by what for."""
+        return {one["name"]: one["value"] for one in self.browser.send("Performance.getMetrics")["metrics"]}
+
+    @staticmethod
+    def each(before, after, *names):
+        return f"{sum(after[name] - before[name] for name in names) / 60 * 1000:.2f} ms"
 
     def test_search_as_one_types(self):
         page = self.open("inventory")
@@ -470,11 +484,13 @@ class Fleet(drift.OnSqlite):
 
     # The scenarios of drift run elsewhere.
     test_found_and_corrected = test_names_of_clusters = test_wrong_questions = None
+    test_a_row_that_is_none_harms_nobody_else = test_without_an_inventory = None
 
     def setUp(self):
         super().setUp()
         for cluster in drift.CLUSTERS:
             self.collect(cluster)
+        self.forget("bonn-uat")
         self.break_things()
         token = harness.write(self.folder / "fleet-token", "read-token\n")
         self.front = store.Serve(self.folder, self.folder / "inventory.db", "--fleet-url", f"http://127.0.0.1:{self.server.port}", "--fleet-token-file", str(token))
