@@ -522,9 +522,9 @@ class Fleet(drift.OnSqlite):
         self.picture("fleet-components")
         self.assertEqual(faults(page, store.axe_source()), [])
         # A rollout that some have followed.
-        status, made = self.server.write("POST", "/rollouts", {"kind": "hotfix", "ids": ["oslo-prod", "cork-dev"], "component": "edge-proxy", "oci_tag": "v9.0.0", "note": "all at once"})
+        status, made = self.server.write("POST", "/rollouts", {"kind": "hotfix", "ids": ["oslo-prod", "lyon-qa"], "component": "edge-proxy", "oci_tag": "v9.0.0", "note": "all at once"})
         self.assertEqual(status, 200, made)
-        self.collect("cork-dev", drift.rendered(self.server, "cork-dev"))
+        self.collect("lyon-qa", drift.rendered(self.server, "lyon-qa"))
         page.go(f"{self.front.url}/ui/fleet?view=rollouts")
         page.sees("all at once")
         page.sees("1 of 2 clusters have followed, waiting for oslo-prod", ".rollouts")
