@@ -23,7 +23,8 @@ export const kColumns: Column<Item>[] = [
   plain("version", "API version", 90, (item) => item.version ?? "", { sort: "version" }),
   plain("uid", "UID", 290, (item) => item.uid),
   plain("attributes", "Attributes", 260, (item) => attributesText(item.attributes), { grow: 4 }),
-  { id: "exportedAt", title: "Exported", width: 110, sort: "exportedAt", cell: (item) => <Ago at={item.exportedAt} warn />, text: (item) => item.exportedAt ?? "" },
+  // Of a row it is the pass in which it last changed: an old one is no sign of an old store.
+  { id: "exportedAt", title: "Written", width: 110, sort: "exportedAt", cell: (item) => <Ago at={item.exportedAt} />, text: (item) => item.exportedAt ?? "" },
 ];
 
 /** Members of an item that a column needs; the server sends no others. */

@@ -75,7 +75,7 @@ export function ObjectFacts({ items, query }: { items: Item[]; query: Query }) {
                 Target <a href={href("inventory", { target: one.targetName })}>{qualified(one.targetNamespace, one.targetName)}</a>
               </div>
             )}
-            {one.exportedAt && <div class="muted">Exported <Ago at={one.exportedAt} warn /></div>}
+            {one.exportedAt && <div class="muted">Written <Ago at={one.exportedAt} /></div>}
           </li>
         ))}
       </ul>
