@@ -37,6 +37,43 @@ TEST(OperatorFlags, LogsAreJsonAtInfo) {  // X-61
   EXPECT_EQ(got.flags.log_level, base::LogLevel::kInfo);
 }
 
+TEST(OperatorFlags, TheReadApiIsOffAndChecked) {
+  EXPECT_FALSE(read({}).flags.read_api.enabled);
+  const auto got =
+      read({"--inventory-http-enabled", "--inventory-http-port=9000", "--inventory-auth-mode=none",
+            "--inventory-auth-audiences=a, b", "--inventory-auth-cache-ttl=0",
+            "--inventory-http-opt-in", "--inventory-http-cors-origins=https://portal.example,*",
+            "--inventory-max-streams=200", "--inventory-bind-address=127.0.0.1"});
+  ASSERT_FALSE(got.code) << got.err;
+  const ReadApiOptions& api = got.flags.read_api;
+  EXPECT_TRUE(api.enabled);
+  EXPECT_EQ(api.port, 9000);
+  EXPECT_EQ(api.auth_mode, "disabled");  // of which none is an old spelling
+  EXPECT_EQ(api.audiences, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(api.auth_keep, base::Duration::zero());
+  EXPECT_EQ(api.cors_origins, (std::vector<std::string>{"https://portal.example", "*"}));
+  EXPECT_EQ(api.max_streams, 200U);
+  EXPECT_TRUE(got.flags.manager.read_api);
+  EXPECT_TRUE(got.flags.manager.read_opt_in);
+}
+
+TEST(OperatorFlags, WhatTheReadApiCannotDoIsRefused) {
+  for (const auto& [flag, part] :
+       {std::pair{"--inventory-auth-mode=basic", "--inventory-auth-mode"},
+        {"--inventory-auth-mode=", "--inventory-auth-mode"},
+        {"--inventory-http-port=70000", "--inventory-http-port"},
+        {"--inventory-auth-cache-ttl=often", "--inventory-auth-cache-ttl"},
+        {"--inventory-max-streams=0", "--inventory-max-streams"},
+        {"--inventory-stream-buffer-bytes=-1", "--inventory-stream-buffer-bytes"},
+        {"--inventory-http-cors-origins=portal.example", "--inventory-http-cors-origins"},
+        {"--inventory-http-cors-origins=https://portal.example/",
+         "--inventory-http-cors-origins"}}) {
+    const auto got = read({flag});
+    EXPECT_TRUE(got.code) << flag;
+    EXPECT_THAT(got.err, HasSubstr(part));
+  }
+}
+
 TEST(OperatorFlags, TheOlderSpellingsOfLogging) {
   using Level = base::LogLevel;
   using Format = base::LogFormat;

@@ -105,7 +105,10 @@ http::Answer refusal(const Verdict& verdict) {
 std::string bearer_token(std::string_view authorization) {
   constexpr std::string_view kScheme = "bearer ";
   if (base::to_lower(authorization.substr(0, kScheme.size())) != kScheme) return {};
-  return std::string(base::trim(authorization.substr(kScheme.size())));
+  const std::string_view token = base::trim(authorization.substr(kScheme.size()));
+  // Visible characters alone (RFC 6750, 2.1): an API server might take what stands before a blank.
+  const bool sound = std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
+  return sound ? std::string(token) : std::string();
 }
 
 std::string entity_tag(std::string_view texts) {

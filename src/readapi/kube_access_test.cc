@@ -75,7 +75,8 @@ KubeAccessOptions with_audience() {
 
 TEST(KubeAccess, NoTokenIsNoQuestion) {
   Cluster cluster;
-  for (const char* header : {"", "Basic YTpi", "Bearer", "Bearer  ", "secret-token"}) {
+  for (const char* header : {"", "Basic YTpi", "Bearer", "Bearer  ", "secret-token",
+                             "Bearer secret-token x", "Bearer secret\ttoken"}) {
     const Verdict verdict = cluster.access.decide(
         base::Context(cluster.clock, {}), {.authorization = header, .peer = "a:1"}, list_in());
     EXPECT_EQ(verdict.kind, Kind::kUnauthenticated) << header;
