@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "./api";
 import { ago, isStale, moment } from "./format";
+import { go, usePlace } from "./router";
 import { type Health, kHealthWords } from "./words";
 
 export function Badge({ health }: { health: Health }) {
@@ -68,7 +69,7 @@ export function advice(error: ApiError): Advice {
     case 401:
       return { title: "No valid token", todo: "Paste a token that is still good, or sign in again." };
     case 403:
-      return { title: "Your token may not see this", todo: "Choose one of your namespaces in the filter, or ask for the right to list kollectinventories." };
+      return { title: "Your token may not see this", todo: "Name a namespace that you may read, or ask for the right to list kollectinventories." };
     case 404:
       return { title: "There is no such thing", todo: "It may have been deleted or renamed. Go back and choose again." };
     case 400:
@@ -86,11 +87,30 @@ export function advice(error: ApiError): Advice {
   return { title: "The server failed", todo: "Try again. If it stays, the log of the server says why." };
 }
 
+/** For who may list in single namespaces only: the API wants to be told which. */
+function NamespaceForm() {
+  const { page, query } = usePlace();
+  const [name, setName] = useState("");
+  return (
+    <form
+      class="row-line"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (name) go(page, { ...query, namespace: name });
+      }}
+    >
+      <label>Namespace <input type="text" value={name} onInput={(event) => setName(event.currentTarget.value.trim())} /></label>
+      <button type="submit" disabled={!name}>Show it</button>
+    </form>
+  );
+}
+
 export function ErrorNotice({ error, retry }: { error: ApiError; retry?: () => void }) {
   const { title, todo, tone } = advice(error);
   return (
     <Notice tone={tone ?? "error"} title={title} action={retry && !tone && <button type="button" onClick={retry}>Try again</button>}>
       <p>{todo}</p>
+      {error.status === 403 && <NamespaceForm />}
       {error.message && <p class="said">{error.status > 0 && <code>{error.status} {error.reason}</code>} {error.message}</p>}
     </Notice>
   );

@@ -168,9 +168,9 @@ function worstFirst(a: ResourceStatus, b: ResourceStatus): number {
   return kHealthOrder.indexOf(health(a).health) - kHealthOrder.indexOf(health(b).health) || objectName(a).localeCompare(objectName(b));
 }
 
-function useObjects(kinds: Kinds): { objects: ResourceStatus[] | undefined; error: ApiError | undefined; reload: () => void } {
-  const first = useData<Listing<ResourceStatus>>(`/v1alpha1/status/${kinds.lists[0]![0]}`, { limit: kLimit }, kEvery);
-  const second = useData<Listing<ResourceStatus>>(kinds.lists[1] ? `/v1alpha1/status/${kinds.lists[1][0]}` : null, { limit: kLimit }, kEvery);
+function useObjects(kinds: Kinds, namespace: string | undefined): { objects: ResourceStatus[] | undefined; error: ApiError | undefined; reload: () => void } {
+  const first = useData<Listing<ResourceStatus>>(`/v1alpha1/status/${kinds.lists[0]![0]}`, { limit: kLimit, namespace }, kEvery);
+  const second = useData<Listing<ResourceStatus>>(kinds.lists[1] && !namespace ? `/v1alpha1/status/${kinds.lists[1][0]}` : null, { limit: kLimit }, kEvery);
   const objects = useMemo(() => {
     if (!first.data) return undefined;
     const named = (list: Listing<ResourceStatus> | undefined, index: number) =>
@@ -200,7 +200,7 @@ const kShow: [string, string][] = [["", "All"], ["problems", "Only problems"]];
 export function ObjectsView({ page, meta }: { page: string; meta: Meta | undefined }) {
   const kinds = kAll[page]!;
   const { query } = usePlace();
-  const { objects, error, reload } = useObjects(kinds);
+  const { objects, error, reload } = useObjects(kinds, query.namespace);
   const [cursor, setCursor] = useState(-1);
   const kind = kinds.lists[0]![1];
   const q = (query.q ?? "").toLowerCase();
@@ -216,7 +216,7 @@ export function ObjectsView({ page, meta }: { page: string; meta: Meta | undefin
     document.querySelector<HTMLElement>("[data-table]")?.focus();
   }, [query, page]);
   const show = (index: number) => shown[index] && go(page, { ...query, open: objectKey(shown[index], kind) }, query.open !== undefined);
-  const namespaces = [...new Set((objects ?? []).map((one) => one.namespace).filter(Boolean))].sort();
+  const namespaces = [...new Set((objects ?? []).map((one) => one.namespace).filter(Boolean).concat(query.namespace ? [query.namespace] : []))].sort();
 
   if (error?.reason === "NoObjects" && page === "inventories") return <StoredInventories meta={meta} />;
   return (
@@ -229,7 +229,7 @@ export function ObjectsView({ page, meta }: { page: string; meta: Meta | undefin
         <>
           <div class="tools"><div class="tools-row">
             <SearchBox value={query.q ?? ""} label={`Search ${kinds.title.toLowerCase()}`} placeholder="Search names and messages…" delay={80} onInput={(text) => go(page, { ...query, q: text }, true)} />
-            {namespaces.length > 1 && (
+            {(namespaces.length > 1 || query.namespace) && (
               <select aria-label="Namespace" value={query.namespace ?? ""} onChange={(event) => go(page, { ...query, namespace: event.currentTarget.value })}>
                 <option value="">All namespaces</option>
                 {namespaces.map((one) => <option key={one} value={one}>{one}</option>)}

@@ -1,7 +1,7 @@
 // The first page: how much there is, how fresh it is, what is wrong.
 import { useData } from "../api";
 import { count, duration, isStale, number, qualified, serverNow } from "../format";
-import { href } from "../router";
+import { href, usePlace } from "../router";
 import type { ClusterState, FreshPlace, InventoryPlace, Listing, Meta, Overview, Problem } from "../types";
 import { Ago, Empty, ErrorNotice, Loading, Notice, PageHead, Words } from "../ui";
 import { explain } from "../words";
@@ -120,14 +120,16 @@ function Inventories({ inventories }: { inventories: InventoryPlace[] }) {
 }
 
 export function OverviewView({ meta }: { meta: Meta | undefined }) {
-  const overview = useData<Overview>("/v1alpha1/overview", {}, kEvery);
-  const clusters = useData<Listing<ClusterState>>("/v1alpha1/clusters", {}, kEvery);
-  const inventories = useData<Listing<InventoryPlace>>("/v1alpha1/inventories", {}, kEvery);
+  const { query } = usePlace();
+  const namespace = query.namespace; // for who may see only one
+  const overview = useData<Overview>("/v1alpha1/overview", { namespace }, kEvery);
+  const clusters = useData<Listing<ClusterState>>(namespace ? null : "/v1alpha1/clusters", {}, kEvery);
+  const inventories = useData<Listing<InventoryPlace>>("/v1alpha1/inventories", { namespace }, kEvery);
   const error = overview.error ?? clusters.error ?? inventories.error;
   const data = overview.data;
   return (
     <div class="page">
-      <PageHead title="Overview">
+      <PageHead title={namespace ? `Overview of ${namespace}` : "Overview"}>
         {data?.freshest && <span class="muted">Last export <Ago at={data.freshest.exportedAt} warn /></span>}
       </PageHead>
       {error && error.status !== 401 && <ErrorNotice error={error} retry={() => { overview.reload(); clusters.reload(); inventories.reload(); }} />}
