@@ -118,10 +118,12 @@ void LiveSource::rows_changed(const Owner& /*owner*/) {
     const std::scoped_lock lock(news_mutex_);
     if (news_) news_();
   }
+  if (!holds_set_.load(std::memory_order_relaxed)) return;
   if (clock_.steady_now() - used_.load(std::memory_order_relaxed) < options_.idle) return;
   std::shared_ptr<const LiveSet> dropped;
   const std::scoped_lock lock(mutex_);
   dropped = std::move(set_);
+  holds_set_.store(false, std::memory_order_relaxed);
 }
 
 std::string LiveSource::state_of(std::uint64_t changes) const {
@@ -163,6 +165,7 @@ std::shared_ptr<const LiveSet> LiveSource::current() {
                                       rows_of_class(of_cluster_targets));
   const std::scoped_lock lock(mutex_);
   set_ = set;
+  holds_set_.store(true, std::memory_order_relaxed);
   set_changes_ = changes;
   set_made_ = clock_.steady_now();
   set_cost_ = set_made_ - began;

@@ -122,6 +122,8 @@ class LiveSource final : public Source, public Feed {
   std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<base::SteadyTime> used_{base::SteadyTime{}};
 
+  std::atomic<bool> holds_set_ = false;
+
   std::mutex build_mutex_;  ///< before the next one
   std::mutex mutex_;
   std::shared_ptr<const LiveSet> set_;

@@ -265,6 +265,17 @@ TEST_F(LiveSourceTest, ALargeSetIsUsedForAWhile) {
   EXPECT_EQ(rows(), 7U);
 }
 
+TEST_F(LiveSourceTest, ASetThatNobodyAsksForIsGivenUpWhenRowsChange) {
+  fill();
+  EXPECT_EQ(found({}).size(), 6U);
+  clock_.advance(1min);
+  const std::size_t pinned = store_.stats().bytes;
+  put(target("shop", "web"), "shop", "b", R"({"replicas":12})");  // gives it up
+  store_.drop(target("shop", "web"));
+  EXPECT_LT(store_.stats().bytes, pinned);
+  EXPECT_EQ(found({}).size(), 3U);
+}
+
 TEST_F(LiveSourceTest, AnAnswerThatIsBeingReadKeepsItsRows) {
   fill();
   const auto rows = source_.rows(context_, {.filter = {}, .sight = {}});
