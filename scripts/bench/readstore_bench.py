@@ -183,7 +183,7 @@ def measure(place, options, folder):
     began = time.monotonic()
     place.fill(options.rows)
     filled = time.monotonic()
-    made = subprocess.run([options.kollect, "serve", "--store", place.store, "--create-indexes", "--index-attributes", "team"], check=False,
+    made = subprocess.run([options.kollect, "serve", "--store", place.store, "--create-indexes", "--index-attributes", "team", "--index-search"], check=False,
                           capture_output=True, text=True)
     if made.returncode != 0:
         raise SystemExit(made.stderr)

@@ -95,6 +95,14 @@ std::string json_value(std::string_view text) {
   return out.find("\\u0000") == std::string::npos ? out : std::string();
 }
 
+/// An index of trigrams can find it: three characters, and none that LIKE would have to escape.
+bool has_trigrams(std::string_view text) {
+  const auto characters = std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  });
+  return characters >= 3 && text.find_first_of("%_\\") == std::string_view::npos;
+}
+
 /// A pattern of LIKE that finds the text anywhere; backslash escapes.
 std::string pattern_of(std::string_view text) {
   std::string out = "%";
@@ -249,17 +257,21 @@ std::string Dialect::attribute_is(Query& query, std::string_view name,
         "AS TEXT) END = {})",
         payload(), key, wanted);
   }
+  const auto& indexed = tables_.attributes;
+  const bool by_index = std::find(indexed.begin(), indexed.end(), name) != indexed.end();
+  // Text that is no JSON can only be that of a string: the index alone decides.
+  if (by_index && other.empty()) {
+    return fmt::format("{} = {}", attribute(query, name), query.bind(text));
+  }
   // The text as it stands in the row decides; where there is an index, its value is asked first.
   std::string list = query.bind(json_string(text));
   if (!other.empty()) list += ", " + query.bind(other);
   std::string out = fmt::format("{} -> {} IN ({})", payload(), path(query, name), list);
-  const auto& indexed = tables_.attributes;
-  if (std::find(indexed.begin(), indexed.end(), name) == indexed.end() || other == "null")
-    return out;
+  if (!by_index || other == "null") return out;
   std::string values = query.bind(text);
   if (other == "true" || other == "false") {
     values += other == "true" ? ", 1" : ", 0";
-  } else if (!other.empty()) {
+  } else {
     values += fmt::format(", json_extract({}, '$')", query.bind(other));
   }
   return fmt::format("({} IN ({}) AND {})", attribute(query, name), values, out);
@@ -275,7 +287,10 @@ std::string Dialect::found(Query& query, std::string_view search) const {
   }
   std::string out;
   const std::string quoted = json_string(search);
-  if (quoted.size() == search.size() + 2) {
+  if (search_index_ && quoted.size() == search.size() + 2 && has_trigrams(search)) {
+    out = fmt::format("{}rowid IN (SELECT s.rowid FROM {} AS s WHERE s.payload LIKE {}) AND ",
+                      alias_, tables_.search, query.bind(fmt::format("%{}%", search)));
+  } else if (quoted.size() == search.size() + 2) {
     // Nothing of it is escaped in JSON: it stands in the payload as it is. That is told quickly,
     // and an index on trigrams can tell it.
     out = fmt::format("{} {} {} AND ", postgres_ ? "(" + payload_text() + ")" : payload_text(),

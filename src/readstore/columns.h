@@ -74,6 +74,9 @@ class Dialect {
   [[nodiscard]] bool postgres() const { return postgres_; }
   /// Name of the column that tells since when a row stands as it does.
   void set_since(std::string column) { since_ = std::move(column); }
+  /// SQLite: where an index on texts is there, searching begins with it. Pays where the whole table
+  /// would be searched.
+  void use_search_index() { search_index_ = !tables_.search.empty(); }
   [[nodiscard]] std::string since() const { return alias_ + since_; }
 
  private:
@@ -89,6 +92,7 @@ class Dialect {
   const Tables& tables_;
   std::string alias_;
   std::string since_ = "exported_at";
+  bool search_index_ = false;
 };
 
 /// Holds a text that no row can have (U+0000, bytes that are no UTF-8): nothing is found.

@@ -60,7 +60,10 @@ base::Result<> create_in_server(const base::Context& context, IndexWishes wishes
     return base::configuration(fmt::format("the database has no table {}", wishes.table));
   }
   wishes.history = there.field(0, 1) == "t";
-  wishes.trigrams = there.field(0, 2) == "t";
+  if (wishes.search && there.field(0, 2) != "t") {
+    return base::configuration(
+        "an index for searching needs the extension pg_trgm: CREATE EXTENSION pg_trgm");
+  }
   KL_ASSIGN(const auto statements, index_statements(true, wishes));
   for (const std::string& statement : statements) {
     tell(statement);
@@ -75,17 +78,19 @@ base::Result<> create_in_server(const base::Context& context, IndexWishes wishes
 }  // namespace
 
 base::Result<std::vector<std::string>> index_statements_of(
-    const StoreAddress& address, const std::vector<std::string>& attributes) {
+    const StoreAddress& address, const std::vector<std::string>& attributes, bool search) {
   return index_statements(address.postgres, {.schema = address.schema,
                                              .table = address.table,
                                              .attributes = attributes,
                                              .history = true,
-                                             .trigrams = false});
+                                             .search = search});
 }
 
 base::Result<> create_indexes(const base::Context& context, const StoreAddress& address,
-                              const std::vector<std::string>& attributes, const Tell& tell) {
-  IndexWishes wishes{.schema = address.schema, .table = address.table, .attributes = attributes};
+                              const std::vector<std::string>& attributes, bool search,
+                              const Tell& tell) {
+  IndexWishes wishes{
+      .schema = address.schema, .table = address.table, .attributes = attributes, .search = search};
   return address.postgres ? create_in_server(context, std::move(wishes), address.url, tell)
                           : create_in_file(context, std::move(wishes), address.file, tell);
 }

@@ -18,6 +18,31 @@ constexpr std::string_view kUid = "_by_uid";
 constexpr std::string_view kSearch = "_by_search";
 constexpr std::string_view kAttribute = "_by_attribute_";
 
+/// The index on texts is a table of its own, which triggers keep in step (SQLite: FTS5, 4.3.4 and
+/// 4.4.3).
+void add_search(const std::string& table, std::vector<std::string>& out) {
+  const std::string rows = dbfile::quote_name(table);
+  const std::string search = dbfile::quote_name(table + std::string(kSearch));
+  out.push_back(fmt::format(
+      "CREATE VIRTUAL TABLE IF NOT EXISTS {} USING fts5(payload, content={}, tokenize=\"trigram\", "
+      "detail=none)",
+      search, rows));
+  const std::string put =
+      fmt::format("INSERT INTO {}(rowid, payload) VALUES (new.rowid, new.payload);", search);
+  const std::string take = fmt::format(
+      "INSERT INTO {0}({0}, rowid, payload) VALUES ('delete', old.rowid, old.payload);", search);
+  const auto trigger = [&](std::string_view suffix, std::string_view event,
+                           const std::string& body) {
+    out.push_back(fmt::format("CREATE TRIGGER IF NOT EXISTS {} AFTER {} ON {} BEGIN {} END",
+                              dbfile::quote_name(fmt::format("{}{}{}", table, kSearch, suffix)),
+                              event, rows, body));
+  };
+  trigger("_insert", "INSERT", put);
+  trigger("_delete", "DELETE", take);
+  trigger("_update", "UPDATE OF payload", take + " " + put);
+  out.push_back(fmt::format("INSERT INTO {0}({0}) VALUES ('rebuild')", search));
+}
+
 }  // namespace
 
 void note_index(Tables& tables, std::string_view suffix) {
@@ -70,12 +95,11 @@ base::Result<std::vector<std::string>> index_statements(bool postgres, const Ind
     const std::string value =
         postgres ? fmt::format("(payload -> 'attributes' -> '{}') NULLS FIRST", attribute)
                  : fmt::format("json_extract(payload, '$.attributes.\"{}\"')", attribute);
-    make(std::string(kAttribute) + attribute, fmt::format("({}, {})", value, canonical));
+    make(std::string(kAttribute) + attribute, fmt::format("({}, {}{})", value, canonical, rest));
   }
   if (wishes.history) make("_history_by_uid", "(source_uid, id)", "_history");
-  if (postgres && wishes.trigrams) {
-    make(kSearch, "USING gin ((payload::text) gin_trgm_ops)");
-  }
+  if (wishes.search && postgres) make(kSearch, "USING gin ((payload::text) gin_trgm_ops)");
+  if (wishes.search && !postgres) add_search(wishes.table, out);
   out.push_back(postgres ? fmt::format("ANALYZE {}", table_name("")) : "ANALYZE");
   return out;
 }

@@ -15,7 +15,8 @@ struct IndexWishes {
   std::string table = "inventory";
   std::vector<std::string> attributes = {};  ///< to filter and sort by
   bool history = false;                      ///< the table of versions is there
-  bool trigrams = false;                     ///< PostgreSQL with pg_trgm: for searching
+  /// For searching: SQLite, and PostgreSQL with pg_trgm.
+  bool search = false;
 };
 
 /// Statements that make what is missing; each may run for a while. Error (configuration): an

@@ -134,7 +134,8 @@ class PageQueries {
   }
   [[nodiscard]] Query plain(const Column* by) const {
     Query query(postgres_);
-    const Dialect dialect(postgres_, tables_);
+    Dialect dialect(postgres_, tables_);
+    dialect.use_search_index();
     query.add(fmt::format("SELECT {} FROM {}", select_list(dialect, ""), tables_.rows));
     if (!postgres_) query.add(hint(by));
     query.add(" WHERE " + dialect.where(query, request_.filter, request_.sight));
@@ -143,7 +144,8 @@ class PageQueries {
   }
   [[nodiscard]] Query count() const {
     Query query(postgres_);
-    const Dialect dialect(postgres_, tables_);
+    Dialect dialect(postgres_, tables_);
+    dialect.use_search_index();
     query.add(fmt::format("SELECT count(*) FROM {} WHERE ", tables_.rows));
     query.add(dialect.where(query, request_.filter, request_.sight));
     return query;

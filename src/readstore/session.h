@@ -53,6 +53,7 @@ struct Tables {
   bool by_place = false;  ///< indexes of index_statements() that are there
   bool by_name = false;
   bool by_export = false;
+  std::string search;  ///< SQLite: the table that finds texts; empty: there is none
   std::vector<std::string> attributes;  ///< with an index of their own
 };
 

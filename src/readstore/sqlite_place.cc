@@ -130,6 +130,7 @@ class SqliteSession final : public Session {
     if (is_table) {
       if (name == table) tables_.rows = dbfile::quote_name(name);
       if (name == table + "_exports") tables_.exports = dbfile::quote_name(name);
+      if (name == table + "_by_search") tables_.search = dbfile::quote_name(name);
       if (name == table + "_history") tables_.history = dbfile::quote_name(name);
       return;
     }

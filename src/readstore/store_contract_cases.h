@@ -11,7 +11,7 @@ inline void StoreContract::make_indexes() const {
                                                                 .table = "inventory",
                                                                 .attributes = {"replicas", "tier"},
                                                                 .history = true,
-                                                                .trigrams = false});
+                                                                .search = !world_->postgres()});
   ASSERT_TRUE(statements.has_value());
   for (const std::string& statement : *statements) world_->run(statement);
 }

@@ -12,6 +12,9 @@
 #include "cli/program.h"
 #include "console/assets.h"
 #include "http/server.h"
+#include "kube/client.h"
+#include "kube/kubeconfig.h"
+#include "readapi/kube_access.h"
 #include "readapi/service.h"
 #include "readstore/create_indexes.h"
 #include "serve/fleet_proxy.h"
@@ -86,6 +89,29 @@ class Front {
   base::FileReloader reloader_;  ///< behind what it changes
 };
 
+/// The cluster that judges tokens, and what asks it.
+struct Judge {
+  std::unique_ptr<kube::Client> client;
+  std::unique_ptr<readapi::KubeAccess> access;
+};
+
+base::Result<Judge> make_judge(const cli::Invocation& invocation, const ServeOptions& options,
+                               const base::Logger& log) {
+  Judge out;
+  if (options.auth != AuthMode::kKubernetes) return out;
+  auto config = kube::Kubeconfig::load_default(options.kubeconfig, invocation.env);
+  if (!config) return config.error().with_prefix("--auth-mode kubernetes");
+  KL_ASSIGN(const auto selection, kube::select_contexts(*config, {}));
+  KL_ASSIGN(kube::ClusterConfig cluster, config->resolve(selection.names.front()));
+  kube::ClientOptions client_options;
+  client_options.env = invocation.env;
+  client_options.user_agent = "kollect-serve";
+  out.client = std::make_unique<kube::Client>(std::make_shared<http::Client>(), cluster,
+                                              client_options, &log);
+  out.access = std::make_unique<readapi::KubeAccess>(*out.client, *invocation.clock, &log);
+  return out;
+}
+
 base::Result<std::unique_ptr<FleetProxy>> make_fleet(const ServeOptions& options,
                                                      const base::Clock& clock,
                                                      const base::Logger& log) {
@@ -107,8 +133,12 @@ base::Result<> serve(const cli::Invocation& invocation, const ServeOptions& opti
   KL_ASSIGN(const auto fleet, make_fleet(options, clock, log));
   KL_ASSIGN(const auto source,
             readstore::open_store(invocation.context().with_timeout(kFirstLook), options.store));
+  KL_ASSIGN(const Judge judge, make_judge(invocation, options, log));
   readapi::OpenAccess everybody;
-  readapi::Authorizer& access = front.tokens() != nullptr ? *front.tokens() : everybody;
+  readapi::Authorizer* chosen = &everybody;
+  if (judge.access) chosen = judge.access.get();
+  if (front.tokens() != nullptr) chosen = front.tokens();
+  readapi::Authorizer& access = *chosen;
   const console::Files files;
   readapi::ServiceOptions service_options{.version = cli::version(),
                                           .cors_origins = options.cors_origins,
@@ -149,12 +179,13 @@ base::Result<> make_indexes(const cli::Invocation& invocation, const ServeOption
                             const base::Logger& log) {
   if (options.print_indexes) {
     KL_ASSIGN(const auto statements,
-              readstore::index_statements_of(options.store, options.index_attributes));
+              readstore::index_statements_of(options.store, options.index_attributes,
+                                             options.index_search));
     for (const std::string& statement : statements) fmt::print(invocation.out, "{};\n", statement);
     return {};
   }
   return readstore::create_indexes(invocation.context(), options.store, options.index_attributes,
-                                   [&log](std::string_view statement) {
+                                   options.index_search, [&log](std::string_view statement) {
                                      log.info("making an index", {{"sql", std::string(statement)}});
                                    });
 }

@@ -41,6 +41,8 @@ void add_flags(CLI::App& app, ServeFlags& flags, ServeOptions& options) {
   app.add_option("--index-attributes", options.index_attributes,
                  "attributes to filter and sort by, with --create-indexes and --print-indexes")
       ->delimiter(',');
+  app.add_flag("--index-search", options.index_search,
+               "with them: an index for searching, which is as large as the table");
 }
 
 base::Result<> read_auth(const ServeFlags& flags, ServeOptions& options) {
@@ -111,8 +113,9 @@ base::Result<std::optional<int>> read_serve_options(const cli::Invocation& invoc
   }
   KL_ASSIGN(options.store, readstore::read_store_address(flags.store, flags.table));
   if (options.create_indexes || options.print_indexes) return std::optional<int>();
-  if (!options.index_attributes.empty()) {
-    return base::configuration("--index-attributes is for --create-indexes and --print-indexes");
+  if (!options.index_attributes.empty() || options.index_search) {
+    return base::configuration(
+        "--index-attributes and --index-search are for --create-indexes and --print-indexes");
   }
   const auto address = http::read_listen_address(options.listen, options.server);
   if (!address) return address.error().with_prefix("--listen");

@@ -35,6 +35,7 @@ struct ServeOptions {
   bool create_indexes = false;
   bool print_indexes = false;
   std::vector<std::string> index_attributes;
+  bool index_search = false;
 };
 
 /// What was typed, before it is looked at.
