@@ -23,6 +23,9 @@ constexpr auto kBusy = std::chrono::seconds(5);
 /// Open files that wait for the next session.
 constexpr std::size_t kKept = 8;
 
+/// Pages of the file that a session keeps, in KiB with a minus.
+constexpr std::string_view kCache = "PRAGMA cache_size = -16384";
+
 /// Which file it is, whatever its name.
 struct FileId {
   dev_t device = 0;
@@ -168,6 +171,7 @@ class SqlitePlace final : public Place {
         back.reset();
       }
       if (!database) return database.error();
+      KL_TRY(database->execute(kCache));
       handle.emplace(Handle{*id, std::move(*database)});
     }
     auto session = std::make_unique<SqliteSession>(context, std::move(*handle), std::move(back));
