@@ -63,7 +63,8 @@ export function health(object: ResourceStatus): { health: Health; condition?: Co
   if (unsynced) return { health: "degraded", condition: unsynced };
   const look = is("SinkReachable", "False") ?? is("ExportShardWarning", "True") ?? is("TLSInsecure", "True");
   if (look) return { health: "attention", condition: look };
-  if ((object.observedGeneration ?? 0) < (object.generation ?? 0)) return { health: "syncing" };
+  // Sinks do not say which generation they have seen.
+  if (object.observedGeneration !== undefined && object.observedGeneration < (object.generation ?? 0)) return { health: "syncing" };
   const ready = is("Ready", "True") ?? is("ConnectionVerified", "True");
   if (ready) return { health: "ready", condition: ready };
   const waiting = is("Ready", "Unknown");

@@ -39,6 +39,7 @@ test("one word for an object", () => {
   assert.equal(word(["ConnectionVerified", "True"]), "ready");
   assert.equal(word(["ConnectionVerified", "True"], ["TLSInsecure", "True"]), "attention");
   assert.equal(word(), "unknown");
+  assert.equal(health({ ...object(["ConnectionVerified", "True"]), generation: 1 }).health, "ready");
   assert.equal(health({ ...object(["Ready", "True"]), generation: 2, observedGeneration: 1 }).health, "syncing");
 });
 

@@ -47,11 +47,13 @@ function gvk(spec: ResourceStatus["spec"]): string {
   return target ? `${target.kind ?? ""} ${[target.group, target.version].filter(Boolean).join("/")}` : "";
 }
 
-/** The entry of a sink, as the condition that it is. */
+const kExportStates: Record<string, Condition["status"]> = { ok: "True", degraded: "False", debounced: "False" };
+
+/** The entry of a sink, as the condition `Synced` that it was made from. */
 function exportCondition(one: SinkExport): Condition {
   return {
-    type: one.type ?? "Synced",
-    status: (one.status as Condition["status"] | undefined) ?? "Unknown",
+    type: "Synced",
+    status: kExportStates[one.status ?? ""] ?? "Unknown",
     ...(one.reason && { reason: one.reason }),
     ...(one.message && { message: one.message }),
     ...(one.lastExportTime && { lastTransitionTime: one.lastExportTime }),
@@ -67,6 +69,7 @@ function SinkExports({ exports }: { exports: SinkExport[] }) {
           <li key={one.sink}>
             <p class="row-line">
               <a href={href("sinks", { open: one.sink })}><strong>{one.sink}</strong></a>
+              {one.type && <span class="muted">{one.type}</span>}
               {one.itemCount !== undefined && <span class="muted">{count(one.itemCount, "row")}</span>}
               {!!one.consecutiveFailures && <span class="error-text">{count(one.consecutiveFailures, "failure")} in a row</span>}
             </p>
