@@ -210,9 +210,10 @@ base::Result<> Client::step(const base::Context& context, base::Duration wait,
   const auto pumped = named(wire_.pump(context, wait));
   parse(take);
   if (error_) {
+    base::Error error = *error_;
     // Of one message only: the connection goes on.
-    if (error_->reason == "permission") return *std::exchange(error_, std::nullopt);
-    return *error_;
+    if (error.reason == "permission") error_.reset();
+    return error;
   }
   return pumped;
 }
