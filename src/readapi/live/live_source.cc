@@ -17,7 +17,7 @@ using inventory::Owner;
 using inventory::OwnerClass;
 
 /// A set is made at most once in so many times its cost.
-constexpr int kCostFactor = 10;
+constexpr int kCostFactor = 3;
 /// More groups than these are no groups.
 constexpr std::size_t kMostGroups = 100000;
 

@@ -61,8 +61,8 @@ struct LiveOptions {
 };
 
 /// Rows are sorted once per state of the store, and what a filter chooses is found once; pages are
-/// cut from that. Making a set costs some hundred milliseconds with a million rows: it is made at
-/// most once in ten times as long. Thread-safe.
+/// cut from that. Making a set costs about a second with a million rows: it is made at
+/// most once in three times as long. Thread-safe.
 class LiveSource final : public Source, public Feed {
  public:
   /// References must outlive it.
