@@ -1,15 +1,23 @@
-"""Backends that sinks write to: a real server each, the sinks of a cluster in it, and a reader that makes
+"""Backends that sinks write to: a real server each (or its emulator), the sinks of a cluster in it, and a reader that makes
 the rows out of what it holds. A reader gives {uid: row} of one cluster, or None while it cannot be read."""
 import base64
 import contextlib
+import datetime
+import email.utils
+import gzip
+import hashlib
+import hmac
 import json
 import pathlib
 import sqlite3
 import subprocess
 import time
+import urllib.error
+import urllib.request
 
 import yaml
 
+import events_test as nats
 import gitlab
 import harness
 import operator_test as op
@@ -29,6 +37,17 @@ def rows_by_uid(rows):
     rows = list(rows)
     found = {row["uid"]: row for row in rows}
     return found if len(found) == len(rows) else {"a row twice": rows}
+
+
+def fetch(url, body=None, method=None, headers=None, trust=None):
+    """The answer's body; None when nothing is there or nobody answers."""
+    context = nats.ssl.create_default_context(cafile=trust) if trust else None
+    request = urllib.request.Request(url, data=body, method=method, headers=headers or {})
+    try:
+        with urllib.request.urlopen(request, timeout=op.LIMIT, context=context) as answer:
+            return answer.read()
+    except (urllib.error.URLError, OSError):
+        return None
 
 
 class Backend:
@@ -152,6 +171,85 @@ class GitLab(Backend):
         return None
 
 
+class S3(Backend):
+    """Compressed JSON and Parquet in a bucket."""
+    script, type, family, trust, preview = "s3.sh", "s3", "snapshot", "S3_CA", "objectPath"
+
+    def settings(self):
+        return {"TLS": "1"}
+
+    def prepare(self):
+        self.tables = {}
+
+    def sinks(self, _):
+        place = {"endpoint": f"{self.env['S3_ENDPOINT']}/{self.env['S3_BUCKET']}/lake", "pathTemplate": PATH}
+        credentials = {"accessKeyID": self.env["AWS_ACCESS_KEY_ID"], "secretAccessKey": self.env["AWS_SECRET_ACCESS_KEY"]}
+        return {"s3": ({**place, "serialization": {"format": "json", "compression": "gzip"}}, credentials),
+                "s3-parquet": ({**place, "serialization": {"format": "parquet"}}, credentials)}
+
+    def wrong(self, credentials):
+        return {**credentials, "secretAccessKey": WRONG}
+
+    def get(self, key):
+        user = f"{self.env['AWS_ACCESS_KEY_ID']}:{self.env['AWS_SECRET_ACCESS_KEY']}"
+        asked = subprocess.run(["curl", "-sf", "--cacert", self.env["S3_CA"], "--user", user, "--aws-sigv4", "aws:amz:us-east-1:s3",
+                                "-H", "x-amz-content-sha256: " + hashlib.sha256(b"").hexdigest(),
+                                f"{self.env['S3_ENDPOINT']}/{self.env['S3_BUCKET']}/lake/{key}"], capture_output=True, check=False)
+        return asked.stdout if asked.returncode == 0 else None
+
+    def rows(self, cluster):
+        packed = self.get(PLACE % cluster + ".json.gz")
+        return None if packed is None else rows_by_uid(json.loads(gzip.decompress(packed))["items"])
+
+    def table(self, cluster):
+        bytes_of = self.get(PLACE % cluster + ".parquet")
+        if bytes_of is None:
+            return None
+        if self.tables.get(cluster, (b"",))[0] != bytes_of:  # starting the reader takes its time
+            (self.folder / "read.parquet").write_bytes(bytes_of)
+            self.tables[cluster] = bytes_of, rows_by_uid(parquet_rows(self.folder / "read.parquet", cluster))
+        return self.tables[cluster][1]
+
+    def readers(self):
+        return {"s3": self.rows, "s3-parquet": self.table}
+
+
+def parquet_rows(path, cluster):
+    read = subprocess.run([str(harness.ROOT / "scripts/parquet_readers.sh"), "tests/support/read_parquet.py", "rows", str(path)], cwd=harness.ROOT,
+                          check=True, capture_output=True, text=True).stdout
+    for columns in json.loads(read)["arrow"]:
+        row = {"targetNamespace": columns["target_namespace"], "targetName": columns["target_name"], "namespace": columns["namespace"],
+               "name": columns["name"], "version": columns["api_version"], "kind": columns["kind"], "uid": columns["uid"],
+               "attributes": json.loads(columns["attributes"])}
+        if columns["group"] is not None:
+            row["group"] = columns["group"]
+        assert (columns["cluster"], columns["inventory_namespace"], columns["inventory_name"]) == (cluster, NS, INVENTORY), columns
+        yield row
+
+
+class Azure(Backend):
+    script, type, family, trust, preview = "azure.sh", "azureblob", "snapshot", "AZURE_CA", "objectPath"
+
+    def settings(self):
+        return {"TLS": "1"}
+
+    def spec(self, _):
+        return {"endpoint": self.env["AZURE_ENDPOINT"] + "/inventory/lake", "pathTemplate": PATH, "options": {"createBucket": "true"}}
+
+    def credentials(self):
+        return {"accountKey": self.env["AZURE_STORAGE_KEY"]}
+
+    def rows(self, cluster):
+        """Signed with the account's key (learn.microsoft.com, Authorize with Shared Key)."""
+        place = f"/test/inventory/lake/{PLACE % cluster}.json"
+        date = email.utils.format_datetime(datetime.datetime.now(datetime.timezone.utc), usegmt=True)
+        signed = "GET" + "\n" * 12 + f"x-ms-date:{date}\nx-ms-version:2021-12-02\n/test{place}"
+        signature = hmac.new(base64.b64decode(self.env["AZURE_STORAGE_KEY"]), signed.encode(), hashlib.sha256).digest()
+        whole = fetch(self.env["AZURE_ENDPOINT"].removesuffix("/test") + place, trust=self.env["AZURE_CA"], headers={
+            "x-ms-date": date, "x-ms-version": "2021-12-02", "Authorization": "SharedKey test:" + base64.b64encode(signature).decode()})
+        return None if whole is None else rows_by_uid(json.loads(whole)["items"])
+
+
 class Sqlite(Backend):
     """A file; there is no server."""
     type, family, checks, file = "sqlite", "database", False, "fleet.db"
@@ -196,8 +294,89 @@ class Postgres(Backend):
         return None if found is None else rows_by_uid(json.loads(base64.b64decode("".join(found))))
 
 
+class Bigquery(Backend):
+    script, type, family, checks = "bigquery.sh", "bigquery", "database", False
+
+    def call(self, path, body):
+        answer = fetch(f"{self.env['BIGQUERY_EMULATOR_HOST']}/bigquery/v2/projects/test/{path}", json.dumps(body).encode(),
+                       headers={"Content-Type": "application/json"})
+        return None if answer is None else json.loads(answer)
+
+    def prepare(self):
+        op.ENVIRONMENT["BIGQUERY_EMULATOR_HOST"] = self.env["BIGQUERY_EMULATOR_HOST"]
+        self.call("datasets", {"datasetReference": {"projectId": "test", "datasetId": "fleet"}, "location": "EU"})
+
+    def spec(self, _):
+        return {"bigquery": {"project": "test", "dataset": "fleet", "table": "resources"}}
+
+    def rows(self, cluster):
+        found = self.call("queries", {"useLegacySql": False, "maxResults": 100000, "query": (
+            f"SELECT payload FROM `test.fleet.resources` WHERE cluster = '{cluster}' AND inventory_namespace = '{NS}' "
+            f"AND inventory_name = '{INVENTORY}'")})
+        if found is None or "errors" in found or "error" in found:
+            return None
+        return rows_by_uid(json.loads(row["f"][0]["v"]) for row in found.get("rows", []))
+
+
+class Bus(Backend):
+    """Change events and documents of one broker, as consumers follow them."""
+    family = "event"
+
+    def __init__(self, folder, name):
+        super().__init__(folder, name)
+        self.consumers, self.documents_of = {}, {}
+
+    def take(self, event):
+        if "payload" in event:
+            self.documents_of[event["cluster"]] = rows_by_uid(event["payload"]["items"])
+        else:
+            assert (event["namespace"], event["inventory"]) == (NS, INVENTORY), event
+            self.consumers.setdefault(event["cluster"], nats.Consumer()).follow(event)
+
+    def changes(self, cluster):
+        self.read()
+        consumer = self.consumers.get(cluster)
+        return None if consumer is None or consumer.seen is not None else rows_by_uid(consumer.rows.values())
+
+    def whole(self, cluster):
+        self.read()
+        return self.documents_of.get(cluster)
+
+    def readers(self):
+        return {self.name: self.changes, self.name + "-docs": self.whole}
+
+
+class Nats(Bus):
+    script, type, trust, preview = "nats.sh", "nats", "NATS_CA", ""
+
+    def settings(self):
+        return {"TLS": "1"}
+
+    def prepare(self):
+        nats.NATS.update(self.env)
+        self.seen = {}
+
+    def sinks(self, _):
+        return {self.name: ({"nats": {"url": self.env["NATS_URL"], "subject": "changes.{cluster}.{namespace}.{name}", "stream": "changes"},
+                             "options": {"events": "changes"}}, self.login()),
+                self.name + "-docs": ({"nats": {"url": self.env["NATS_URL"], "subject": "documents.{cluster}.{name}", "stream": "documents"}},
+                                      self.login())}
+
+    def login(self):
+        return {"username": self.env["NATS_USER"], "password": self.env["NATS_PASSWORD"] + "\n"}
+
+    def read(self):
+        for name in ("changes", "documents"):
+            with contextlib.suppress(OSError), contextlib.closing(nats.Stream(name)) as stream:
+                stream.next = self.seen.get(name, 1)
+                for subject, headers, event in stream.news():
+                    self.seen[name] = stream.next
+                    assert headers["Kollect-Cluster"] == event["cluster"] == subject.split(".")[1], (subject, headers)
+                    self.take(event)
+
+
 def all_backends(folder):
-    kinds = {"git": Git, "gitlab": GitLab, "sqlite": Sqlite, "postgres": Postgres}
+    kinds = {"git": Git, "gitlab": GitLab, "s3": S3, "azure": Azure, "sqlite": Sqlite, "postgres": Postgres, "bigquery": Bigquery, "nats": Nats}
     return [kind(folder, name) for name, kind in kinds.items()]
 
 

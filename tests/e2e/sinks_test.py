@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""All kinds of sinks at once: one operator on a real kube-apiserver keeps the same inventory in every backend, and `kollect collect` puts that
+"""Sinks of many kinds at once: one operator on a real kube-apiserver keeps the same inventory in every backend, and `kollect collect` puts that
 of another cluster beside it. A reader for each backend makes rows of what it holds, which must be those that the cluster has."""
 import concurrent.futures
 import json
