@@ -14,7 +14,7 @@ namespace kollect::readstore {
 
 struct PageLimits {
   /// Rows that are sorted for a page rather than found along an index.
-  std::uint64_t sortable = 20'000;
+  std::uint64_t sortable = 5'000;
   /// An answer of so many rows may be in memory.
   std::uint64_t whole = 5'000;
 };
