@@ -59,9 +59,10 @@ chaos: all servers ## operator, API server, PostgreSQL and Git killed at random 
 	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/chaos_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
 	KOLLECT=build/release/kollect $(PYTHON) tests/chaos/storm_test.py --rounds $(CHAOS_ROUNDS) $(CHAOS_ARGS)
 
-api-fuzz: build ## a schema fuzzer against the fleet API for SCHEMA_SECONDS (1800)
+api-fuzz: build ## a schema fuzzer against the fleet API and the read API, SCHEMA_SECONDS (1800) for each server
 	@scripts/install-deps.sh test
 	KOLLECT=build/release/kollect SCHEMA_SECONDS=$(SCHEMA_SECONDS) $(PYTHON) tests/e2e/fleet_schema_test.py
+	KOLLECT=build/release/kollect SCHEMA_SECONDS=$(SCHEMA_SECONDS) $(PYTHON) tests/e2e/read_schema_test.py
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
 	@scripts/install-deps.sh dev
