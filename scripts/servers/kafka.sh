@@ -2,11 +2,13 @@
 # One broker of Apache Kafka (KRaft) on 127.0.0.1, with TLS, SASL and an authorizer. Jars by build.sh kafka; needs Java 17.
 #   eval "$(kafka.sh start [NAME])"   exports KAFKA_PLAIN KAFKA_SASL KAFKA_SASL_TLS KAFKA_TLS (addresses of the listeners)
 #                                     KAFKA_CA KAFKA_CLIENT_CERT KAFKA_CLIENT_KEY (files)
+#                                     KAFKA_TOKEN KAFKA_OLD_TOKEN KAFKA_FOREIGN_TOKEN (JWTs for OAUTHBEARER)
 #   kafka.sh kill NAME                kill -9; returns when the process is gone
 #   kafka.sh stop|env [NAME]
 #   kafka.sh java NAME CLASS ARGS...  a tool of the same jars
 # KAFKA_PLAIN: nobody asks, everything is allowed. KAFKA_SASL, KAFKA_SASL_TLS: users test / secret (everything allowed) and
-# guest / secret (nothing but what ACLs give), by SCRAM-SHA-256, SCRAM-SHA-512, PLAIN. KAFKA_TLS: a client certificate is asked for.
+# guest / secret (nothing but what ACLs give), by SCRAM-SHA-256, SCRAM-SHA-512, PLAIN. KAFKA_SASL_TLS also by OAUTHBEARER: KAFKA_TOKEN is the
+# user test's; KAFKA_OLD_TOKEN has expired, KAFKA_FOREIGN_TOKEN is signed by somebody else. KAFKA_TLS: a client certificate is asked for.
 # The listeners on 127.0.0.1 are advertised as that address; KAFKA_NAMED (no security) as broker.test.
 # start after kill or stop (KEEP=1) goes on with the same data and ports.
 # Environment: OWNER_PID (stop when that process ends), KEEP=1 (stop keeps the data).
@@ -29,6 +31,7 @@ print_env() {
   cat <<SH
 export KAFKA_PLAIN=127.0.0.1:$PLAIN KAFKA_SASL=127.0.0.1:$SASL KAFKA_SASL_TLS=127.0.0.1:$SASL_TLS KAFKA_TLS=127.0.0.1:$TLS KAFKA_NAMED=127.0.0.1:$NAMED
 export KAFKA_CA=$D/tls/ca.crt KAFKA_CLIENT_CERT=$D/tls/client.crt KAFKA_CLIENT_KEY=$D/tls/client.key
+$(cat "$D/tls/tokens")
 SH
 }
 
@@ -43,6 +46,38 @@ make_certificates() {
     -extfile <(echo "subjectAltName=IP:127.0.0.1,DNS:localhost,DNS:broker.test") 2>/dev/null
   openssl x509 -req -in client.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 3650 -out client.crt 2>/dev/null
   cat server.key server.crt >server.pem
+}
+
+# A key pair: the broker gets its public half (RFC 7517), tokens are signed with the other (RFC 7519, RS256).
+make_tokens() {
+  python3 - "$D/tls" <<'PY'
+import base64, json, pathlib, re, subprocess, sys, time
+folder = pathlib.Path(sys.argv[1])
+
+def url64(data):
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+def openssl(*args, **options):
+    return subprocess.run(["openssl", *args], check=True, capture_output=True, **options).stdout
+
+def new_key(name):
+    openssl("genrsa", "-out", str(folder / name), "2048")
+    return str(folder / name)
+
+def token(key, expires):
+    body = {"iss": "https://issuer.test", "aud": "kafka", "sub": "test", "iat": int(time.time()) - 7200, "exp": expires}
+    signed = url64(b'{"alg":"RS256","kid":"k1","typ":"JWT"}') + "." + url64(json.dumps(body).encode())
+    return signed + "." + url64(openssl("dgst", "-sha256", "-sign", key, input=signed.encode()))
+
+ours, foreign = new_key("token.key"), new_key("foreign.key")
+modulus = openssl("rsa", "-in", ours, "-noout", "-modulus").decode().split("=")[1].strip()
+jwk = {"kty": "RSA", "kid": "k1", "use": "sig", "alg": "RS256", "e": "AQAB", "n": url64(bytes.fromhex(modulus))}
+(folder / "jwks.json").write_text(json.dumps({"keys": [jwk]}))
+later = int(time.time()) + 10 * 365 * 86400
+(folder / "tokens").write_text(
+    f"export KAFKA_TOKEN={token(ours, later)}\nexport KAFKA_OLD_TOKEN={token(ours, int(time.time()) - 3600)}\n"
+    f"export KAFKA_FOREIGN_TOKEN={token(foreign, later)}\n")
+PY
 }
 
 write_properties() {
@@ -96,11 +131,20 @@ CONF
     echo "listener.name.$name.scram-sha-256.sasl.jaas.config=$scram"
     echo "listener.name.$name.scram-sha-512.sasl.jaas.config=$scram"
   done
+  cat <<CONF
+listener.name.sasl_ssl.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER
+listener.name.sasl_ssl.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;
+listener.name.sasl_ssl.oauthbearer.sasl.server.callback.handler.class=org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler
+listener.name.sasl_ssl.sasl.oauthbearer.jwks.endpoint.url=file://$D/tls/jwks.json
+listener.name.sasl_ssl.sasl.oauthbearer.expected.audience=kafka
+listener.name.sasl_ssl.sasl.oauthbearer.expected.issuer=https://issuer.test
+CONF
 }
 
 make_instance() {
   local id mechanism user users=()
   make_certificates
+  make_tokens
   free_ports 6 >"$D/ports.new"
   mv "$D/ports.new" "$D/ports"
   load_ports
@@ -118,6 +162,7 @@ port_open() { timeout 1 bash -c "exec 3<>/dev/tcp/127.0.0.1/$1"; }
 
 start_server() {
   java_with 256
+  java+=("-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=file://$D/tls/jwks.json")
   spawn "$D/server.pid" "$D/server.log" "${java[@]}" kafka.Kafka "$D/server.properties"
   wait_for 60 "$D/server.pid" "$D/server.log" port_open "$PLAIN"
 }

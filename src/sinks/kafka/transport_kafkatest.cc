@@ -156,9 +156,23 @@ TEST_F(KafkaTransport, EveryWayToLogIn) {  // K-53
     EXPECT_TRUE(deliver(options).has_value()) << mechanism;
   }
   auto options = trusted_options(topic);
-  options.login.mechanism = "OAUTHBEARER";  // not one of the broker's
+  options.login = {.mechanism = "OAUTHBEARER",
+                   .username = {},
+                   .secret = base::Secret(broker().value("KAFKA_TOKEN"))};
+  EXPECT_TRUE(deliver(options).has_value());
+  for (const char* token : {"KAFKA_OLD_TOKEN", "KAFKA_FOREIGN_TOKEN", "KAFKA_CA"}) {
+    options.login.secret = base::Secret(broker().value(token));
+    const auto error = failure(options);
+    EXPECT_EQ(error.reason, "auth") << token;
+    EXPECT_EQ(error.kind, base::ErrorKind::kDenied);
+    EXPECT_THAT(error.message, Not(HasSubstr(broker().value(token))));
+  }
+  options = trusted_options(topic);
+  options.brokers = {broker().value("KAFKA_SASL")};
+  options.tls = {};
+  options.login.mechanism = "OAUTHBEARER";  // not one of that listener's
   EXPECT_EQ(failure(options).reason, "auth");
-  EXPECT_THAT(reader().read_all(topic), SizeIs(6));
+  EXPECT_THAT(reader().read_all(topic), SizeIs(7));
 }
 
 TEST_F(KafkaTransport, TrustAndClientCertificates) {  // K-15
