@@ -1,6 +1,6 @@
 #!/bin/bash
 # A server of the MongoDB wire protocol (SecantusDB) on 127.0.0.1, with TLS and SCRAM passwords; data in the state folder.
-#   eval "$(mongo.sh start [NAME])"   exports MONGO_PORT MONGO_CA MONGO_LOG
+#   eval "$(mongo.sh start [NAME])"   exports MONGO_PORT MONGO_CA MONGO_LOG MONGO_PYTHON (one that has a client)
 #   mongo.sh kill NAME                kill -9 of the process
 #   mongo.sh stop|env [NAME]
 # User test / secret may do everything, user reader / secret may read (both in the database admin). start after kill or stop
@@ -13,11 +13,12 @@ COMMAND=${1:-start}
 NAME=${2:-default}
 D=$STATE/mongo-$NAME
 
+python_with_client() { echo "$(dirname "$(readlink -f "$(command -v secantusd-py)")")/python"; }
 load_port() { [ -f "$D/port" ] || die "no instance '$NAME' (start it first)"; PORT=$(cat "$D/port"); }
 
 print_env() {
   load_port
-  echo "export MONGO_PORT=$PORT MONGO_CA=$D/server.crt MONGO_LOG=$D/server.log"
+  echo "export MONGO_PORT=$PORT MONGO_CA=$D/server.crt MONGO_LOG=$D/server.log MONGO_PYTHON=$(python_with_client)"
 }
 
 launch() { # FLAG...
@@ -33,7 +34,7 @@ make_instance() {
   PORT=${PORT:-$(free_ports 1)}
   # Users are made while nobody has to sign in.
   launch
-  "$(dirname "$(readlink -f "$(command -v secantusd-py)")")/python" - "$PORT" "$D/server.crt" <<'PY'
+  "$(python_with_client)" - "$PORT" "$D/server.crt" <<'PY'
 import sys
 import pymongo
 client = pymongo.MongoClient("127.0.0.1", int(sys.argv[1]), tls=True, tlsCAFile=sys.argv[2], directConnection=True)

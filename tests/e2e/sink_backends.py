@@ -1,4 +1,4 @@
-"""Backends that sinks write to: a real server each (or its emulator), the sinks of a cluster in it, and a reader that makes
+"""Every kind of backend that sinks write to: a real server each (or its emulator), the sinks of a cluster in it, and a reader that makes
 the rows out of what it holds. A reader gives {uid: row} of one cluster, or None while it cannot be read."""
 import base64
 import contextlib
@@ -13,6 +13,7 @@ import sqlite3
 import subprocess
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 import yaml
@@ -227,6 +228,21 @@ def parquet_rows(path, cluster):
         yield row
 
 
+class Gcs(Backend):
+    script, type, family, checks, preview = "gcs.sh", "gcs", "snapshot", False, "objectPath"
+
+    def prepare(self):
+        op.ENVIRONMENT["STORAGE_EMULATOR_HOST"] = self.env["STORAGE_EMULATOR_HOST"]
+
+    def spec(self, _):
+        return {"endpoint": f"gs://{self.env['GCS_BUCKET']}/lake", "pathTemplate": PATH}
+
+    def rows(self, cluster):
+        key = urllib.parse.quote(f"lake/{PLACE % cluster}.json", safe="")
+        whole = fetch(f"{self.env['STORAGE_EMULATOR_HOST']}/storage/v1/b/{self.env['GCS_BUCKET']}/o/{key}?alt=media")
+        return None if whole is None else rows_by_uid(json.loads(whole)["items"])
+
+
 class Azure(Backend):
     script, type, family, trust, preview = "azure.sh", "azureblob", "snapshot", "AZURE_CA", "objectPath"
 
@@ -292,6 +308,45 @@ class Postgres(Backend):
         found = op.sql("SELECT encode(convert_to(coalesce(jsonb_agg(payload), '[]')::text, 'UTF8'), 'base64') FROM fleet_rows "
                        f"WHERE cluster = '{cluster}' AND inventory_namespace = '{NS}' AND inventory_name = '{INVENTORY}'")
         return None if found is None else rows_by_uid(json.loads(base64.b64decode("".join(found))))
+
+
+MONGO_READER = """
+import json, sys, pymongo
+client = pymongo.MongoClient("127.0.0.1", int(sys.argv[1]), tls=True, tlsCAFile=sys.argv[2], username="test", password="secret", directConnection=True,
+                             serverSelectionTimeoutMS=3000)
+for line in sys.stdin:
+    try:
+        found = client.crm.fleet.find({"cluster": line.strip(), "inventory_namespace": "%s", "inventory_name": "%s"})
+        print(json.dumps([one["payload"] for one in found]), flush=True)
+    except pymongo.errors.PyMongoError as error:
+        print("null", flush=True)
+""" % (NS, INVENTORY)
+
+
+class Mongo(Backend):
+    script, type, family, trust, preview = "mongo.sh", "mongodb", "database", "MONGO_CA", "mongodb"
+
+    def prepare(self):
+        self.reader = subprocess.Popen([self.env["MONGO_PYTHON"], "-c", MONGO_READER, self.env["MONGO_PORT"], self.env["MONGO_CA"]], stdin=subprocess.PIPE,
+                                       stdout=subprocess.PIPE, text=True)
+
+    def stop(self):
+        self.reader.stdin.close()
+        self.reader.wait()
+        self.reader.stdout.close()
+        super().stop()
+
+    def spec(self, _):
+        return {"mongodb": {"databaseRef": {"name": self.name}, "database": "crm", "collection": "fleet"}}
+
+    def credentials(self):
+        return {"uri": f"mongodb://test:secret@127.0.0.1:{self.env['MONGO_PORT']}/?authSource=admin&tls=true&directConnection=true\n"}
+
+    def rows(self, cluster):
+        self.reader.stdin.write(cluster + "\n")
+        self.reader.stdin.flush()
+        found = json.loads(self.reader.stdout.readline())
+        return None if found is None else rows_by_uid(found)
 
 
 class Bigquery(Backend):
@@ -376,7 +431,8 @@ class Nats(Bus):
 
 
 def all_backends(folder):
-    kinds = {"git": Git, "gitlab": GitLab, "s3": S3, "azure": Azure, "sqlite": Sqlite, "postgres": Postgres, "bigquery": Bigquery, "nats": Nats}
+    kinds = {"git": Git, "gitlab": GitLab, "s3": S3, "gcs": Gcs, "azure": Azure, "sqlite": Sqlite, "postgres": Postgres, "mongo": Mongo,
+             "bigquery": Bigquery, "nats": Nats}
     return [kind(folder, name) for name, kind in kinds.items()]
 
 
