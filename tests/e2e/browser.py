@@ -29,7 +29,7 @@ class Browser:
                      "--force-color-profile=srgb", f"--user-data-dir={self.folder}", f"--window-size={width},{height}", "about:blank"]
         self.process = subprocess.Popen(["bash", "-c", script, "bash", *arguments], pass_fds=(to_browser, from_browser), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-                                        env={**os.environ, "HOME": self.folder})
+                                        env={**os.environ, "HOME": self.folder, "TZ": "UTC"})
         os.close(to_browser)
         os.close(from_browser)
         self.buffer = b""
