@@ -20,7 +20,7 @@ define build
 endef
 ctest = ctest --output-on-failure --no-tests=error --schedule-random
 
-.PHONY: help web build all demo test unit e2e bench chaos api-fuzz fuzz lint format asan tsan cel-diff servers examples manifests clean
+.PHONY: help web build all demo test unit e2e bench chaos api-fuzz stream-load fuzz lint format asan tsan cel-diff servers examples manifests clean
 help:
 	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
 
@@ -63,6 +63,9 @@ api-fuzz: build ## a schema fuzzer against the fleet API and the read API, SCHEM
 	@scripts/install-deps.sh test
 	KOLLECT=build/release/kollect SCHEMA_SECONDS=$(SCHEMA_SECONDS) $(PYTHON) tests/e2e/fleet_schema_test.py
 	KOLLECT=build/release/kollect SCHEMA_SECONDS=$(SCHEMA_SECONDS) $(PYTHON) tests/e2e/read_schema_test.py
+
+stream-load: all ## 200 listeners of the read API's stream under 1000 changes a second for five minutes (STREAM_ARGS="--clients N --rate N --seconds N")
+	KOLLECT=build/release/kollect $(PYTHON) tests/load/stream_test.py --clients 200 --slow 4 --rate 1000 --seconds 300 --objects 5000 $(STREAM_ARGS)
 
 fuzz: ## every fuzzer for FUZZ_SECONDS (600) seconds
 	@scripts/install-deps.sh dev
