@@ -16,6 +16,8 @@ namespace {
 struct Flags {
   install::ClusterFlags cluster;
   ServerOptions server;
+  std::string store;
+  std::string table;
   std::string interval = "2s";
   std::string output = "text";
   bool once = false;
@@ -24,16 +26,20 @@ struct Flags {
 base::Result<std::unique_ptr<Feed>> open(const cli::Invocation& invocation, const Flags& flags) {
   const bool cluster = !flags.cluster.kubeconfig.empty() || !flags.cluster.context.empty() ||
                        !flags.cluster.ns.empty();
-  if (flags.server.url.empty()) {
-    if (!flags.server.token_file.empty() || !flags.server.ca_file.empty()) {
-      return base::configuration("--token-file and --ca-file go with --server");
-    }
-    return cluster_feed(invocation, flags.cluster);
+  const bool server = !flags.server.url.empty();
+  const bool store = !flags.store.empty();
+  if (int{cluster} + int{server} + int{store} > 1) {
+    return base::configuration(
+        "give one of --server, --store, and what names a cluster (--kubeconfig, --context, "
+        "--namespace)");
   }
-  if (cluster) {
-    return base::configuration("--server does not go with --kubeconfig, --context, --namespace");
+  if (!server && (!flags.server.token_file.empty() || !flags.server.ca_file.empty())) {
+    return base::configuration("--token-file and --ca-file go with --server");
   }
-  return server_feed(flags.server);
+  if (!store && !flags.table.empty()) return base::configuration("--table goes with --store");
+  if (server) return server_feed(flags.server);
+  if (store) return store_feed(flags.store, flags.table);
+  return cluster_feed(invocation, flags.cluster);
 }
 
 base::Result<> print_once(const cli::Invocation& invocation, Feed& feed, bool json) {
@@ -66,7 +72,8 @@ int run_top_command(const cli::Invocation& invocation, const std::vector<std::st
   Flags flags;
   CLI::App app(
       "Clusters, inventories, sinks and problems, looked at again and again. Of the cluster of the "
-      "kubeconfig unless --server is given. Keys: q ends, left and right or 1 to 4 choose the "
+      "kubeconfig unless --server or --store is given. Keys: q ends, left and right or 1 to 4 "
+      "choose the "
       "table, up and down the row, Enter shows all of it, / filters, s and o choose the order, r "
       "looks now. Without a terminal as with --once. NO_COLOR is heeded.",
       "top");
@@ -76,6 +83,9 @@ int run_top_command(const cli::Invocation& invocation, const std::vector<std::st
                       "File with the token for --server, read before each look");
   cli::add_flag_value(app, "--ca-file", flags.server.ca_file,
                       "PEM file with the authorities of --server; default: the system's");
+  cli::add_flag_value(app, "--store", flags.store,
+                      "What a sink writes to: sqlite:FILE or postgres:URL, as for kollect serve");
+  cli::add_flag_value(app, "--table", flags.table, "Table of --store (inventory)");
   install::add_cluster_flags(app, flags.cluster, false);
   cli::add_flag_value(app, "-n,--namespace", flags.cluster.ns,
                       "Namespace; default: all of the cluster");

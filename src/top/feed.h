@@ -33,6 +33,10 @@ struct ServerOptions {
 /// Errors (configuration): no URL of HTTP, a file that is not there.
 base::Result<std::unique_ptr<Feed>> server_feed(ServerOptions options);
 
+/// What databases hold, by readstore::read_store_address(). Errors (configuration): what is wrong
+/// with the address.
+base::Result<std::unique_ptr<Feed>> store_feed(const std::string& store, const std::string& table);
+
 /// Problems of an object as its state says, worst first behind the others of a picture.
 void finish(Picture& picture);
 

@@ -60,10 +60,28 @@ class Top(harness.Case):
     def test_wrong_flags(self):
         for flags, words in ((["--output", "xml"], "text or json"), (["--interval", "0"], "200ms"), (["--interval", "soon"], "soon"),
                              (["--token-file", "x"], "--server"),
-                             (["--server", "http://127.0.0.1:1"], "--kubeconfig"), (["--kubeconfig", "/nowhere"], "/nowhere")):
+                             (["--server", "http://127.0.0.1:1"], "--kubeconfig"),
+                             (["--store", "sqlite:x"], "--kubeconfig"), (["--table", "x"], "--store"), (["--kubeconfig", "/nowhere"], "/nowhere")):
             self.assertIn(words, self.ends(harness.run(*self.args, *flags), 2).stderr)
+        for store, words in (("sqlite:/nowhere/rows.db", "/nowhere/rows.db"), ("rows.db", "sqlite:"), ("postgres://u:hush@127.0.0.1:1/x", "127.0.0.1")):
+            told = self.ends(harness.run("top", "--store", store), 2).stderr
+            self.assertIn(words, told)
+            self.assertNotIn("hush", told)
         self.assertIn("http://", self.ends(harness.run("top", "--server", "localhost:1"), 2).stderr)
         self.assertIn("127.0.0.1:1", self.ends(harness.run("top", "--server", "http://127.0.0.1:1"), 2).stderr)
+
+    def test_of_a_file(self):
+        file = self.folder / "rows.db"
+        self.ends(harness.run("collect", "--config", harness.EXAMPLES / "inventory/deployment-images", "--manifests", harness.EXAMPLES / "dump", "--sqlite", file), 0)
+        told = json.loads(self.ends(harness.run("top", "--store", f"sqlite:{file}", "-o", "json"), 0).stdout)
+        self.assertEqual((told["targets"], told["sinks"], told["problems"]), (None, [], []))
+        self.assertEqual([(one["namespace"], one["name"], one["state"]) for one in told["inventories"]], [("kollect-system", "deployment-images", "")])
+        self.assertGreater(told["rows"], 10)
+        top = Terminal([harness.KOLLECT, "top", "--store", f"sqlite:{file}"], harness.environment())
+        self.addCleanup(top.stop)
+        top.shows("kollect top  sqlite:", "deployment-images", "clusters 1 · inventories 1 · rows")
+        top.type("q")
+        self.assertEqual(top.ended(), 0)
 
     def test_keys_and_what_changes(self):
         top = self.top()
