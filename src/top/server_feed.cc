@@ -147,10 +147,11 @@ class ServerFeed final : public Feed {
       const State how = state_of_export(one);
       const std::string sink = text(one, "sink");
       const std::size_t slash = sink.find('/');
-      // Sinks stand in the namespace of the inventory; those of cluster inventories say where.
-      const std::string place = ns.empty() || slash == std::string::npos
+      // A sink stands in the namespace of the inventory unless it is said.
+      const std::string where = one.text("namespace").empty() ? ns : text(one, "namespace");
+      const std::string place = where.empty() || slash == std::string::npos
                                     ? sink
-                                    : sink.substr(0, slash + 1) + ns + sink.substr(slash);
+                                    : sink.substr(0, slash + 1) + where + sink.substr(slash);
       picture.sinks.push_back({.name = place,
                                .type = text(one, "type"),
                                .inventory = ns.empty() ? name : ns + "/" + name,

@@ -63,7 +63,7 @@ class Top(harness.Case):
                              (["--server", "http://127.0.0.1:1"], "--kubeconfig"),
                              (["--store", "sqlite:x"], "--kubeconfig"), (["--table", "x"], "--store"), (["--kubeconfig", "/nowhere"], "/nowhere")):
             self.assertIn(words, self.ends(harness.run(*self.args, *flags), 2).stderr)
-        for store, words in (("sqlite:/nowhere/rows.db", "/nowhere/rows.db"), ("rows.db", "sqlite:"), ("postgres://u:hush@127.0.0.1:1/x", "127.0.0.1")):
+        for store, words in (("sqlite:/nowhere/rows.db", "/nowhere/rows.db"), ("rows.db", "sqlite:"), ("postgres://u:hush@127.0.0.1:1/x", "refused")):
             told = self.ends(harness.run("top", "--store", store), 2).stderr
             self.assertIn(words, told)
             self.assertNotIn("hush", told)
