@@ -9,7 +9,7 @@
 extern "C" {
 
 /// Grows with every change of this header; a module of another version is refused.
-enum : std::uint32_t { kKollectParquetVersion = 1 };
+enum : std::uint32_t { kKollectParquetVersion = 2 };
 
 enum KollectParquetType : std::uint32_t {
   kKollectParquetText = 0,
@@ -86,7 +86,9 @@ struct KollectParquetModule {
   std::uint32_t version;
   KollectParquetFile* (*open)(const KollectParquetSettings* settings, KollectParquetOutput output,
                               KollectParquetError* error);
-  /// Adds rows, one KollectParquetValues for each column. Everything is borrowed for the call.
+  /// Adds rows, one KollectParquetValues for each column. What they point to is borrowed until the
+  /// next call with this file has returned: it is encoded by a thread of the file's own, and the
+  /// next call tells of its errors. The output is written to within calls alone.
   int (*add)(KollectParquetFile* file, const KollectParquetValues* columns, std::size_t rows,
              KollectParquetError* error);
   /// Writes what is left and the footer with these words about the whole. The file is gone

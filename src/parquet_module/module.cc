@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "parquet_module/abi.h"
+#include "parquet_module/crew.h"
 
 namespace {
 
@@ -129,10 +130,14 @@ struct KollectParquetFile {
         group_rows(settings.group_rows),
         group_bytes(settings.group_bytes) {
     parquet::schema::NodeVector fields;
+    texts.resize(settings.column_count);
     for (std::size_t i = 0; i < settings.column_count; ++i) {
       types[i] = settings.columns[i].type;
+      order.push_back(i);
       fields.push_back(node_of(settings.columns[i]));
     }
+    std::stable_partition(order.begin(), order.end(),
+                          [&](std::size_t i) { return !settings.columns[i].dictionary; });
     const auto root =
         parquet::schema::GroupNode::Make("inventory", parquet::Repetition::REQUIRED, fields);
     writer = parquet::ParquetFileWriter::Open(
@@ -140,30 +145,43 @@ struct KollectParquetFile {
         properties_of(settings));
   }
 
+  /// The columns are encoded while the caller goes on: the group grows with settle().
   void add(const KollectParquetValues* columns, std::int64_t rows) {
     if (rows == 0) return;
+    settle();
     if (group != nullptr && rows_in_group + rows > group_rows) close_group();
     if (group == nullptr) group = writer->AppendBufferedRowGroup();
-    for (std::size_t i = 0; i < types.size(); ++i)
-      add_column(static_cast<int>(i), columns[i], rows);
     rows_in_group += rows;
+    batch.assign(columns, columns + types.size());
+    crew.start(order.size(), [this, rows](std::size_t job) {
+      const std::size_t column = order[job];
+      add_column(column, batch[column], rows);
+    });
+  }
+
+  /// What was added last is encoded then.
+  void settle() {
+    crew.finish();
+    if (group == nullptr) return;
     if (group->total_compressed_bytes() + group->total_compressed_bytes_written() >= group_bytes) {
       close_group();
     }
   }
 
-  void add_column(int number, const KollectParquetValues& values, std::int64_t rows) {
-    parquet::ColumnWriter* column = group->column(number);
-    switch (types[static_cast<std::size_t>(number)]) {
+  void add_column(std::size_t number, const KollectParquetValues& values, std::int64_t rows) {
+    parquet::ColumnWriter* column = group->column(static_cast<int>(number));
+    switch (types[number]) {
       case kKollectParquetText:
-      case kKollectParquetJson:
-        texts.resize(values.count);
+      case kKollectParquetJson: {
+        auto& copied = texts[number];
+        copied.resize(values.count);
         std::transform(
-            values.texts, values.texts + values.count, texts.begin(),
+            values.texts, values.texts + values.count, copied.begin(),
             [](const KollectParquetText& text) { return parquet::ByteArray(view(text)); });
         static_cast<parquet::ByteArrayWriter*>(column)->WriteBatch(rows, values.present, nullptr,
-                                                                   texts.data());
+                                                                   copied.data());
         break;
+      }
       case kKollectParquetInteger:
       case kKollectParquetTime:
         static_cast<parquet::Int64Writer*>(column)->WriteBatch(rows, values.present, nullptr,
@@ -193,7 +211,10 @@ struct KollectParquetFile {
   std::unique_ptr<parquet::ParquetFileWriter> writer;
   parquet::RowGroupWriter* group = nullptr;  // the writer's
   std::int64_t rows_in_group = 0;
-  std::vector<parquet::ByteArray> texts;
+  std::vector<KollectParquetValues> batch;  // being encoded
+  std::vector<std::size_t> order;           // of columns, those with the most work first
+  std::vector<std::vector<parquet::ByteArray>> texts;
+  Crew crew;  // last: its thread uses all of this
 };
 
 namespace {
@@ -241,6 +262,7 @@ int finish(KollectParquetFile* file, const KollectParquetText* keys,
     for (std::size_t i = 0; i < words; ++i) {
       about->Append(std::string(view(keys[i])), std::string(view(values[i])));
     }
+    owned->settle();
     owned->close_group();
     owned->writer->AddKeyValueMetadata(about);
     owned->writer->Close();

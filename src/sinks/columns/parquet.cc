@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -16,8 +15,8 @@ namespace kollect::sinks::columns {
 
 namespace {
 
-constexpr std::size_t kBatchRows = 1024;
-constexpr std::size_t kBatchBytes = 1UL << 20;
+constexpr std::size_t kBatchRows = 4096;
+constexpr std::size_t kBatchBytes = 2UL << 20;
 
 KollectParquetText text_of(std::string_view text) {
   return {text.data(), text.size()};
@@ -61,13 +60,14 @@ KollectParquetColumn describe(const Column& column) {
           .statistics = column.type != Type::kJson};
 }
 
-/// Some rows, column by column. Texts are copied into one block that does not move.
+/// Some rows, column by column. Texts are copied into one block that does not move as long as the
+/// batch has rows.
 class Batch {
  public:
   explicit Batch(const std::vector<Column>& schema) : columns_(schema.size()) {
     bytes_.reserve(kBatchBytes);
     for (std::size_t i = 0; i < schema.size(); ++i) {
-      columns_[i].type = schema[i].type;
+      make_room(columns_[i], schema[i].type);
       columns_[i].nullable = schema[i].nullable;
       columns_[i].lasts = is_constant(schema[i].source);
       columns_[i].alike = !is_unique(schema[i]);
@@ -86,7 +86,7 @@ class Batch {
     return true;
   }
 
-  std::vector<KollectParquetValues> values() {
+  [[nodiscard]] std::vector<KollectParquetValues> values() const {
     std::vector<KollectParquetValues> out;
     for (const Values& column : columns_) {
       out.push_back({.present = column.nullable ? column.present.data() : nullptr,
@@ -94,7 +94,7 @@ class Batch {
                      .texts = column.texts.data(),
                      .integers = column.integers.data(),
                      .doubles = column.doubles.data(),
-                     .booleans = column.booleans.data()});
+                     .booleans = column.booleans.get()});
     }
     return out;
   }
@@ -113,12 +113,33 @@ class Batch {
     bool lasts = false;  ///< texts outlive the batch
     bool alike = false;  ///< neighbours often are
     std::size_t count = 0;
-    std::array<std::int16_t, kBatchRows> present{};
-    std::array<KollectParquetText, kBatchRows> texts{};
-    std::array<std::int64_t, kBatchRows> integers{};
-    std::array<double, kBatchRows> doubles{};
-    std::array<bool, kBatchRows> booleans{};
+    std::vector<std::int16_t> present = std::vector<std::int16_t>(kBatchRows);
+    // Of these the one of the type has room.
+    std::vector<KollectParquetText> texts;
+    std::vector<std::int64_t> integers;
+    std::vector<double> doubles;
+    std::unique_ptr<bool[]> booleans;
   };
+
+  static void make_room(Values& column, Type type) {
+    column.type = type;
+    switch (type) {
+      case Type::kText:
+      case Type::kJson:
+        column.texts.resize(kBatchRows);
+        break;
+      case Type::kInteger:
+      case Type::kTime:
+        column.integers.resize(kBatchRows);
+        break;
+      case Type::kDouble:
+        column.doubles.resize(kBatchRows);
+        break;
+      case Type::kBoolean:
+        column.booleans = std::make_unique<bool[]>(kBatchRows);
+        break;
+    }
+  }
 
   [[nodiscard]] std::size_t text_bytes(const std::vector<Cell>& cells) const {
     std::size_t sum = 0;
@@ -187,11 +208,11 @@ class File {
     return file_ == nullptr ? base::Result<>(failed(error)) : base::Result<>{};
   }
 
-  base::Result<> add(Batch& batch) {
+  /// The batch must stay as it is until the next call has returned.
+  base::Result<> add(const Batch& batch) {
     if (batch.rows() == 0) return {};
     KollectParquetError error{};
     if (calls_.add(file_, batch.values().data(), batch.rows(), &error) != 0) return failed(error);
-    batch.clear();
     return {};
   }
 
@@ -290,21 +311,25 @@ base::Result<KollectParquetCodec> parquet_codec(std::string_view compression) {
 base::Result<> write_parquet(const Table& table, const ParquetSettings& settings,
                              const ChunkFn& out) {
   KL_ASSIGN(const auto module, ParquetModule::load(settings.places));
+  // One is filled while the other is encoded.
+  Batch batches[] = {Batch(table.columns), Batch(table.columns)};
+  std::size_t filling = 0;
   File file(module.calls(), out);
   KL_TRY(file.open(table, settings));
   CellReader reader(table);
-  Batch batch(table.columns);
   ItemsChecksum checksum;
   KL_TRY(table.rows->for_range(table.first, table.last,
                                [&](const inventory::RowView& row) -> base::Result<> {
                                  checksum.add(row);
                                  const auto& cells = reader.fill(row);
-                                 if (batch.take(cells)) return {};
-                                 KL_TRY(file.add(batch));
-                                 batch.take(cells);
+                                 if (batches[filling].take(cells)) return {};
+                                 KL_TRY(file.add(batches[filling]));
+                                 filling = 1 - filling;
+                                 batches[filling].clear();
+                                 batches[filling].take(cells);
                                  return {};
                                }));
-  KL_TRY(file.add(batch));
+  KL_TRY(file.add(batches[filling]));
   return file.finish(words_about(table, checksum.finish()));
 }
 
