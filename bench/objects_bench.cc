@@ -1,17 +1,25 @@
 // The object sink on a real S3 server beside a bare PUT of the same bytes by the same client.
 // Counters: "rows/s", "cpu_us/row" of this process, and "ratio": time of the pass by the median
-// time of that PUT in the same run.
+// time of that PUT in the same run. The memory of first exports into each kind of store: "peak_MiB"
+// above what the process has while it only holds the rows.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <functional>
 #include <map>
 
+#include "base/hash.h"
 #include "bench_rows.h"
 #include "inventory/envelope.h"
+#include "sinks/objects/azure/azure_bucket.h"
+#include "sinks/objects/gcs/gcs_bucket.h"
 #include "sinks/objects/s3/s3_bucket.h"
+#include "support/azure_server.h"
 #include "support/s3_server.h"
 
 namespace kollect::sinks::objects {
@@ -121,6 +129,89 @@ void run(benchmark::State& state, Compression compression, bool first, bool chan
   state.counters["ratio"] = seconds / passes / bare;
 }
 
+/// A line of /proc/self/status, in MiB.
+double memory_of(const std::string& line) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word != line + ":") continue;
+    double kib = 0;
+    status >> kib;
+    return kib / 1024;
+  }
+  return 0;
+}
+
+/// The sink as its type makes it.
+using Made = std::function<std::unique_ptr<Sink>(const base::Context&)>;
+
+std::unique_ptr<Sink> s3_sink(const base::Context& /*context*/) {
+  ObjectSinkOptions options;
+  options.encoder = make_json_encoder();
+  options.shown = "the bucket";
+  return make_object_sink(std::move(options), new_bucket());
+}
+
+std::unique_ptr<Sink> gcs_sink(const base::Context& context) {
+  static const kollect::testing::ServerScript server("gcs.sh", "bench");
+  api::SnapshotSink spec;
+  spec.metadata.name = "ledger";
+  spec.spec.type = "gcs";
+  spec.spec.endpoint = "gs://bench";
+  auto options = must(gcs::gcs_options(spec, {}, std::nullopt,
+                                       [](const std::string& name) -> std::optional<std::string> {
+                                         if (name != "STORAGE_EMULATOR_HOST") return std::nullopt;
+                                         return server.value(name);
+                                       },
+                                       {}));
+  options.bucket.project = "bench";
+  const auto bucket = gcs::make_bucket(std::make_shared<google::Api>(options.api), options.bucket);
+  if (const auto made = bucket->create(context); !made.has_value()) must<int>(made.error());
+  return gcs::make_gcs_sink(std::move(options));
+}
+
+std::unique_ptr<Sink> azure_sink(const base::Context& context) {
+  auto& server = kollect::testing::AzureServer::shared();
+  api::SnapshotSink spec;
+  spec.metadata.name = "ledger";
+  spec.spec.type = "azureblob";
+  spec.spec.endpoint = server.url() + "/bench";
+  spec.spec.options["createBucket"] = "true";
+  auto options = must(azure::azure_options(
+      spec,
+      {{"accountName", base::Secret(server.account())}, {"accountKey", base::Secret(server.key())}},
+      std::nullopt));
+  auto sink = must(azure::make_azure_sink(std::move(options)));
+  if (const auto there = sink->probe(context); !there.has_value()) must<int>(there.error());
+  return sink;
+}
+
+void memory(benchmark::State& state, const Made& made) {
+  auto& ground = Ground::of(static_cast<int>(state.range(0)));
+  double most = 0;
+  for (auto _ : state) {
+    const auto sink = made(ground.context);
+    const auto head = ground.head();
+    const auto snapshot = ground.reader->snapshot();
+    const Pass pass{head, &snapshot, nullptr, snapshot.size(), snapshot.set_hash()};
+    ::malloc_trim(0);
+    std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
+    const double before = memory_of("VmRSS");
+    must(sink->apply(ground.context, pass));
+    most = std::max(most, memory_of("VmHWM") - before);
+  }
+  state.counters["peak_MiB"] = most;
+}
+
+void memory_s3(benchmark::State& state) {
+  memory(state, s3_sink);
+}
+void memory_gcs(benchmark::State& state) {
+  memory(state, gcs_sink);
+}
+void memory_azure(benchmark::State& state) {
+  memory(state, azure_sink);
+}
+
 void first_pass(benchmark::State& state) {
   run(state, Compression::kNone, true, false);
 }
@@ -138,6 +229,15 @@ BENCHMARK(first_pass)->Arg(5'000)->Arg(50'000)->Unit(benchmark::kMillisecond)->U
 BENCHMARK(changed_pass)->Arg(5'000)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(changed_pass_zstd)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK(unchanged_pass)->Arg(50'000)->Unit(benchmark::kMillisecond)->UseRealTime();
+
+// Few runs: what counts is the largest.
+void sizes(benchmark::internal::Benchmark* benchmark) {
+  for (const int rows : {10'000, 50'000, 150'000, 400'000}) benchmark->Arg(rows);
+  benchmark->Iterations(2)->Unit(benchmark::kMillisecond)->UseRealTime();
+}
+BENCHMARK(memory_s3)->Apply(sizes);
+BENCHMARK(memory_gcs)->Apply(sizes);
+BENCHMARK(memory_azure)->Apply(sizes);
 
 }  // namespace
 }  // namespace kollect::sinks::objects

@@ -3,18 +3,67 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
+#include "base/hash_beside.h"
 #include "base/json/write.h"
+#include "inventory/envelope_items.h"
 
 namespace kollect::inventory {
 namespace {
 
 constexpr std::string_view kSchemaVersion = "kollect.dev/v1alpha1";
 
-/// The envelope up to and including "items":[ . The checksum has a fixed length, so measuring works
-/// with any text.
-void append_head(std::string& out, std::string_view checksum, std::size_t item_count,
-                 const EnvelopeMeta& meta) {
-  out += fmt::format("{{\"schemaVersion\":\"{}\",\"checksum\":\"{}\"", kSchemaVersion, checksum);
+constexpr std::size_t kFrame = 3;  // "[" and "]}"
+constexpr std::size_t kPiece = 64U << 10U;
+
+std::size_t digits(std::size_t n) {
+  return fmt::formatted_size("{}", n);
+}
+
+/// The items array in pieces: `room` gives the next empty text, `take` gets it filled.
+template <class Take, class Room>
+base::Result<> render_items(const RowSet& rows, std::size_t first, std::size_t last,
+                            const Take& take, const Room& room) {
+  std::string* piece = &room();
+  *piece += '[';
+  bool comma = false;
+  KL_TRY(rows.for_range(first, last, [&](const RowView& row) -> base::Result<> {
+    if (comma) *piece += ',';
+    comma = true;
+    append_row_json(*piece, row);
+    if (piece->size() < kPiece) return {};
+    KL_TRY(take(*piece));
+    piece = &room();
+    return {};
+  }));
+  *piece += ']';
+  return take(*piece);
+}
+
+}  // namespace
+
+std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last,
+                          const EnvelopeMeta& meta) {
+  // The checksum stands before the rows, so it is filled in afterwards: the rows are rendered once.
+  std::string out = envelope_head(kNoChecksum, last - first, meta);
+  const std::size_t place = std::string_view(R"({"schemaVersion":"","checksum":")").size();
+  const auto checksum =
+      write_items(rows, first, last, [&](std::string_view piece) -> base::Result<> {
+        out += piece;
+        return {};
+      });
+  out.replace(place + kSchemaVersion.size(), kNoChecksum.size(), checksum.value_or(""));
+  out += kEnvelopeEnd;
+  return out;
+}
+
+std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta) {
+  return envelope_json(rows, 0, rows.size(), meta);
+}
+
+std::string envelope_head(std::string_view items_checksum, std::size_t item_count,
+                          const EnvelopeMeta& meta) {
+  auto out =
+      fmt::format("{{\"schemaVersion\":\"{}\",\"checksum\":\"{}\"", kSchemaVersion, items_checksum);
   if (meta.generation != 0) out += fmt::format(",\"generation\":{}", meta.generation);
   if (meta.part_index) out += fmt::format(",\"partIndex\":{}", *meta.part_index);
   if (meta.part_total) out += fmt::format(",\"partTotal\":{}", *meta.part_total);
@@ -24,78 +73,51 @@ void append_head(std::string& out, std::string_view checksum, std::size_t item_c
     out += ",\"cluster\":";
     base::json::append_string(out, meta.cluster);
   }
-  out += ",\"items\":[";
+  return out + ",\"items\":";
 }
 
-constexpr std::size_t kChecksumDigits = 64;
-constexpr std::size_t kTail = 2;  // "]}"
-
-std::size_t digits(std::size_t n) {
-  return fmt::formatted_size("{}", n);
+base::Result<std::string> write_items(const RowSet& rows, std::size_t first, std::size_t last,
+                                      const WriteFn& write) {
+  base::Sha256Beside hash;
+  const auto take = [&](const std::string& piece) {
+    hash.hand_over();
+    return write(piece);
+  };
+  KL_TRY(render_items(rows, first, last, take, [&]() -> std::string& { return hash.room(); }));
+  return hash.finish_hex();
 }
 
-}  // namespace
+std::string items_checksum(const RowSet& rows, std::size_t first, std::size_t last) {
+  return write_items(rows, first, last, [](std::string_view) { return base::Result<>(); })
+      .value_or("");
+}
 
-std::string envelope_json(const RowSet& rows, std::size_t first, std::size_t last,
-                          const EnvelopeMeta& meta) {
-  // The checksum stands before the rows, so it is filled in afterwards: the rows are rendered once.
-  std::string out;
-  append_head(out, std::string(kChecksumDigits, '0'), last - first, meta);
-  const std::size_t items = out.size() - 1;
-  bool comma = false;
-  (void)rows.for_range(first, last, [&](const RowView& row) -> base::Result<> {
-    if (comma) out += ',';
-    comma = true;
-    append_row_json(out, row);
-    return {};
+base::Result<> repeat_items(const RowSet& rows, std::size_t first, std::size_t last,
+                            const WriteFn& write) {
+  std::string piece;
+  return render_items(rows, first, last, write, [&]() -> std::string& {
+    piece.clear();
+    return piece;
   });
-  out += ']';
-  const std::string checksum = base::sha256_hex(std::string_view(out).substr(items));
-  const std::size_t place = std::string_view(R"({"schemaVersion":"","checksum":")").size();
-  out.replace(place + kSchemaVersion.size(), kChecksumDigits, checksum);
-  out += '}';
-  return out;
 }
 
-std::string envelope_json(const RowSet& rows, const EnvelopeMeta& meta) {
-  return envelope_json(rows, 0, rows.size(), meta);
-}
-
-base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta,
-                               const std::function<base::Result<>(std::string_view)>& write) {
-  constexpr std::size_t kPiece = 64U << 10U;
-  std::string out;
-  append_head(out, rows.checksum(), rows.size(), meta);
-  bool comma = false;
-  KL_TRY(rows.for_each([&](const RowView& row) -> base::Result<> {
-    if (comma) out += ',';
-    comma = true;
-    append_row_json(out, row);
-    if (out.size() < kPiece) return {};
-    auto written = write(out);
-    out.clear();
-    return written;
-  }));
-  out += "]}";
-  return write(out);
+base::Result<> stream_envelope(const RowSet& rows, const EnvelopeMeta& meta, const WriteFn& write) {
+  KL_TRY(write(envelope_head(rows.checksum(), rows.size(), meta)));
+  KL_TRY(repeat_items(rows, 0, rows.size(), write));
+  return write(kEnvelopeEnd);
 }
 
 PartCutter::PartCutter(const EnvelopeMeta& meta, std::size_t ceiling, std::size_t rows)
     : ceiling_(ceiling) {
-  const std::string checksum(kChecksumDigits, '0');
   // Zeros at the end of a fraction are not written. The cut must not depend on whether this instant
   // has some: equal rows would make other parts at another time.
   EnvelopeMeta marked = meta;
   const auto second = std::chrono::floor<std::chrono::seconds>(meta.exported_at);
   if (meta.exported_at != second)
     marked.exported_at = second + std::chrono::nanoseconds(999'999'999);
-  std::string head;
-  append_head(head, checksum, rows, marked);
-  unsplit_ = head.size() + kTail;
+  unsplit_ = envelope_head(kNoChecksum, rows, marked).size() + kFrame;
   marked.part_index = marked.part_total = static_cast<std::uint32_t>(rows);
-  head.clear();
-  append_head(head, checksum, 0, marked);
-  frame_ = head.size() - 1 + kTail;
+  frame_ = envelope_head(kNoChecksum, 0, marked).size() - 1 + kFrame;
 }
 
 bool PartCutter::add(std::size_t row_bytes) {

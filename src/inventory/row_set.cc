@@ -6,8 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "base/hash.h"
 #include "inventory/attribute_blocks.h"
+#include "inventory/envelope_items.h"
 #include "inventory/store/sorted_rows.h"
 #include "inventory/string_pool.h"
 #include "inventory/uuid.h"
@@ -252,20 +252,7 @@ base::Result<> RowSet::for_key_range(std::size_t first, std::size_t last,
 }
 
 std::string RowSet::checksum() const {
-  base::Sha256 hash;
-  std::string text = "[";
-  bool first = true;
-  (void)for_each([&](const RowView& row) -> base::Result<> {
-    if (!first) text += ',';
-    first = false;
-    append_row_json(text, row);
-    hash.update(text);
-    text.clear();
-    return {};
-  });
-  text += ']';
-  hash.update(text);
-  return hash.finish_hex();
+  return items_checksum(*this, 0, size());
 }
 
 std::size_t RowSet::memory_bytes() const {

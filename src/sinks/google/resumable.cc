@@ -72,13 +72,16 @@ void ResumableUpload::give_up(const base::Context& context) {
   session_.clear();
 }
 
-base::Result<http::Response> ResumableUpload::put(const base::Context& context,
-                                                  std::string_view data, const std::string& range) {
+base::Result<http::Response> ResumableUpload::put(const base::Context& context, bool buffer,
+                                                  const std::string& range) {
   Call call{.method = "PUT", .path = session_, .doing = doing_};
-  call.body = std::string(data);
   call.content_type = type_;
   call.headers.emplace_back("Content-Range", range);
-  return api_->send_once(context, call);
+  // Lent, not copied.
+  if (buffer) call.body.swap(buffer_);
+  auto answer = api_->send_once(context, call);
+  if (buffer) call.body.swap(buffer_);
+  return answer;
 }
 
 /// Sends the buffer; after a failure the service is asked how much of it came, and the rest is
@@ -91,7 +94,7 @@ base::Result<http::Response> ResumableUpload::send(const base::Context& context,
     const std::string range = ask || buffer_.empty()
                                   ? fmt::format("bytes */{}", total)
                                   : fmt::format("bytes {}-{}/{}", sent_, end - 1, total);
-    auto answer = put(context, ask ? std::string_view() : std::string_view(buffer_), range);
+    auto answer = put(context, !ask, range);
     if (answer.has_value()) {
       const int status = answer->status;
       if (last && (status == 200 || status == 201)) return answer;

@@ -41,7 +41,7 @@ class ResumableUpload {
         type_(std::move(type)),
         chunk_(chunk) {}
   base::Result<http::Response> send(const base::Context& context, bool last);
-  base::Result<http::Response> put(const base::Context& context, std::string_view data,
+  base::Result<http::Response> put(const base::Context& context, bool buffer,
                                    const std::string& range);
 
   Api* api_;

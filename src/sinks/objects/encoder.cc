@@ -4,7 +4,7 @@
 
 #include "base/json/document.h"
 #include "base/strings.h"
-#include "inventory/envelope.h"
+#include "inventory/envelope_items.h"
 #include "sinks/columns/encoders.h"
 #include "sinks/layout/run_layout.h"
 
@@ -21,17 +21,30 @@ class JsonEncoder final : public Encoder {
   [[nodiscard]] bool timed() const override { return true; }
 
   base::Result<> write(const Document& document, const ChunkFn& out) const override {
+    const auto& rows = *document.exp->rows;
+    auto known = document;
+    if (known.rows_checksum.empty()) {
+      known.rows_checksum = inventory::items_checksum(rows, document.first, document.last);
+    }
+    KL_TRY(out(head(known)));
+    KL_TRY(inventory::repeat_items(rows, document.first, document.last, out));
+    return out(inventory::kEnvelopeEnd);
+  }
+
+  [[nodiscard]] bool has_head() const override { return true; }
+  [[nodiscard]] std::string head(const Document& document) const override {
     auto meta = envelope_meta(*document.exp);
     meta.exported_at = document.exported_at;
     meta.part_index = document.part_index;
     meta.part_total = document.part_total;
-    const auto& rows = *document.exp->rows;
-    const bool whole = document.first == 0 && document.last == rows.size();
-    // Below the ceiling of documents the rows are rendered once; without one they are not held.
-    if (whole && document.exp->max_bytes == 0) {
-      return inventory::stream_envelope(rows, meta, out);
-    }
-    return out(inventory::envelope_json(rows, document.first, document.last, meta));
+    return inventory::envelope_head(document.rows_checksum, document.last - document.first, meta);
+  }
+  base::Result<std::string> write_rows(const Document& document,
+                                       const ChunkFn& out) const override {
+    KL_ASSIGN(auto checksum,
+              inventory::write_items(*document.exp->rows, document.first, document.last, out));
+    KL_TRY(out(inventory::kEnvelopeEnd));
+    return checksum;
   }
 
   base::Result<> read(std::string_view bytes, inventory::RowSet& into) const override {

@@ -23,7 +23,8 @@ struct Document {
   std::size_t last = 0;
   std::optional<std::uint32_t> part_index;  ///< from 1; of a set of two or more parts
   std::optional<std::uint32_t> part_total;
-  base::WallTime exported_at{};  ///< counts, not that of `exp`
+  base::WallTime exported_at{};    ///< counts, not that of `exp`
+  std::string rows_checksum = {};  ///< what write_rows() returned for these rows; empty: not known
 };
 
 /// Immutable, may be used by many threads. Equal documents give equal bytes, in every process: an
@@ -45,6 +46,15 @@ class Encoder {
   /// Hands the bytes out in pieces; the first error of `out` ends it and is returned. Memory does
   /// not grow with the number of rows beyond what the format itself demands.
   virtual base::Result<> write(const Document& document, const ChunkFn& out) const = 0;
+  /// True for bytes that are a head and then something that depends on the rows alone: write() is
+  /// then head(), for which the document must have its rows_checksum, and write_rows(), which
+  /// returns that.
+  [[nodiscard]] virtual bool has_head() const { return false; }
+  [[nodiscard]] virtual std::string head(const Document& /*document*/) const { return {}; }
+  virtual base::Result<std::string> write_rows(const Document& /*document*/,
+                                               const ChunkFn& /*out*/) const {
+    return std::string();
+  }
   /// Adds the rows of bytes that write() made (or an earlier version of it). Error (configuration):
   /// they are something else.
   virtual base::Result<> read(std::string_view bytes, inventory::RowSet& into) const = 0;

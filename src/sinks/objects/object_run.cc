@@ -258,15 +258,6 @@ base::Result<std::optional<Stored>> ObjectRun::stored(const std::string& key) {
   return std::optional<Stored>(stored_of(**info));
 }
 
-base::Result<bool> ObjectRun::is_unchanged(const Encoder& encoder, const Document& document,
-                                           const Stored& old) const {
-  if (changed_ || old.checksum.empty() || !old.exported_at) return false;
-  auto earlier = document;
-  earlier.exported_at = *old.exported_at;
-  KL_ASSIGN(const auto checksum, checksum_of(encoder, earlier));
-  return checksum == old.checksum;
-}
-
 ObjectMeta ObjectRun::meta_of(const Encoder& encoder, Compression compression,
                               const Document& document, const std::string& checksum) const {
   ObjectMeta meta;
@@ -286,16 +277,18 @@ base::Result<> ObjectRun::put(const std::string& key, const Encoder& encoder,
                               std::uint64_t rows) {
   KL_TRY(context_.check());
   KL_ASSIGN(const auto old, stored(key));
+  const auto now = document.exported_at;
+  Rendering rendering(encoder, document, compression, options_.whole_up_to);
   // Without the time in its bytes, and for the same time, one rendering tells and writes.
-  const bool same_time =
-      old && (!encoder.timed() || old->exported_at == std::optional(document.exported_at));
+  const bool same_time = old && (!encoder.timed() || old->exported_at == std::optional(now));
   bool same = false;
-  if (old && !same_time) {
-    KL_ASSIGN(same, is_unchanged(encoder, document, *old));
+  if (old && !same_time && !changed_ && !old->checksum.empty() && old->exported_at) {
+    KL_ASSIGN(const auto checksum, rendering.checksum(*old->exported_at));
+    same = checksum == old->checksum;
   }
-  Body body;
+  Rendering::Body body;
   if (!same) {
-    KL_ASSIGN(body, render(encoder, document, compression, options_.whole_up_to));
+    KL_ASSIGN(body, rendering.body());
     same = same_time && !changed_ && body.checksum == old->checksum;
   }
   if (same) {
@@ -312,24 +305,23 @@ base::Result<> ObjectRun::put(const std::string& key, const Encoder& encoder,
     report_.bytes += bytes;
     return {};
   }
-  KL_ASSIGN(const auto bytes, upload(key, encoder, compression, document, body));
+  KL_ASSIGN(const auto bytes,
+            upload(key, rendering, body, meta_of(encoder, compression, document, body.checksum)));
   ++report_.written;
   report_.bytes += bytes;
-  next_.objects[key] = {body.checksum, document.exported_at};
+  next_.objects[key] = {body.checksum, now};
   return {};
 }
 
-base::Result<std::uint64_t> ObjectRun::upload(const std::string& key, const Encoder& encoder,
-                                              Compression compression, const Document& document,
-                                              const Body& body) {
-  auto meta = meta_of(encoder, compression, document, body.checksum);
+base::Result<std::uint64_t> ObjectRun::upload(const std::string& key, Rendering& rendering,
+                                              const Rendering::Body& body, ObjectMeta meta) {
   if (body.bytes) {
-    if (compression == Compression::kNone) meta.body_sha256 = body.checksum;
+    if (meta.content_encoding.empty()) meta.body_sha256 = body.checksum;
     KL_TRY(bucket_.put(context_, key, *body.bytes, meta));
     return body.bytes->size();
   }
   KL_ASSIGN(const auto upload, bucket_.start_upload(context_, key, meta));
-  KL_ASSIGN(const auto bytes, render_into(context_, *upload, encoder, document, compression));
+  KL_ASSIGN(const auto bytes, rendering.write_into(context_, *upload));
   KL_TRY(upload->finish(context_));
   return bytes;
 }

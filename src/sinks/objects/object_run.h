@@ -54,11 +54,8 @@ class ObjectRun {
   base::Result<> put(const std::string& key, const Encoder& encoder, Compression compression,
                      const Document& document, std::uint64_t rows);
   base::Result<std::optional<Stored>> stored(const std::string& key);
-  base::Result<bool> is_unchanged(const Encoder& encoder, const Document& document,
-                                  const Stored& old) const;
-  base::Result<std::uint64_t> upload(const std::string& key, const Encoder& encoder,
-                                     Compression compression, const Document& document,
-                                     const Body& body);
+  base::Result<std::uint64_t> upload(const std::string& key, Rendering& rendering,
+                                     const Rendering::Body& body, ObjectMeta meta);
   [[nodiscard]] ObjectMeta meta_of(const Encoder& encoder, Compression compression,
                                    const Document& document, const std::string& checksum) const;
   base::Result<> remove_stale();

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
+#include "inventory/envelope.h"
+#include "sinks/objects/body.h"
 #include "sinks/objects/compression.h"
 #include "sinks/objects/keys.h"
 #include "sinks/objects/object_sink.h"
@@ -193,6 +196,87 @@ TEST(ObjectCompression, BothWays) {
     packed[packed.size() / 2] ^= 0x55;
     EXPECT_FALSE(decompress(packed, text.size()).has_value());
   }
+}
+
+/// What a rendering with room for `limit` bytes says of a document at two times.
+void expect_rendered(const Encoder& encoder, const Document& document, Compression compression,
+                     std::size_t limit) {
+  for (const auto time : {base::WallTime(std::chrono::seconds(1'700'000'000)),
+                          base::WallTime(std::chrono::nanoseconds(1'700'000'000'120'000'000))}) {
+    auto at = document;
+    at.exported_at = time;
+    std::string plain;
+    const auto add = [&](std::string_view piece) -> base::Result<> {
+      plain += piece;
+      return {};
+    };
+    ASSERT_TRUE(encoder.write(at, add).has_value());
+    Rendering fresh(encoder, at, compression, limit);
+    Rendering asked(encoder, at, compression, limit);
+    EXPECT_EQ(asked.checksum(time - std::chrono::seconds(1)).has_value(), true);
+    for (Rendering* rendering : {&fresh, &asked}) {
+      const auto body = rendering->body();
+      ASSERT_TRUE(body.has_value()) << body.error().message;
+      EXPECT_EQ(body->checksum, base::sha256_hex(plain));
+      EXPECT_EQ(*rendering->checksum(time), body->checksum);
+      if (compression == Compression::kNone) {
+        EXPECT_EQ(body->bytes.has_value(), plain.size() <= limit);
+      }
+      if (!body->bytes) continue;
+      EXPECT_TRUE(*decompress(std::string(*body->bytes), plain.size()) == plain);
+    }
+  }
+}
+
+TEST(ObjectRendering, TheSameBytesWhateverIsKept) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (int i = 0; i < 900; ++i) names.emplace_back("quay", fmt::format("pod-{:04}", i));
+  const auto rows = pods(names);
+  const auto exp = dock_ledger(rows);
+  Document whole;
+  whole.exp = &exp;
+  whole.last = rows.size();
+  auto part = whole;
+  part.first = 100;
+  part.last = 500;
+  part.part_index = 2;
+  part.part_total = 3;
+  const auto none = pods({});
+  const auto empty = dock_ledger(none);
+  Document nothing;
+  nothing.exp = &empty;
+  for (const char* format : {"json", "ndjson", "csv"}) {
+    const auto encoder = make_encoder(format, {});
+    ASSERT_TRUE(encoder.has_value());
+    for (const auto how : {Compression::kNone, Compression::kGzip, Compression::kZstd}) {
+      for (const std::size_t limit : {std::size_t{0}, std::size_t{90'000}, std::size_t{1} << 30U}) {
+        expect_rendered(**encoder, whole, how, limit);
+      }
+      expect_rendered(**encoder, part, how, 1'000'000);
+      expect_rendered(**encoder, nothing, how, 1'000'000);
+    }
+  }
+}
+
+TEST(ObjectRendering, AnEnvelopeIsThatOfTheInventory) {
+  const auto rows = pods({{"q", "a"}, {"q", "b"}, {"q", "c"}});
+  const auto exp = dock_ledger(rows);
+  Document document;
+  document.exp = &exp;
+  document.first = 1;
+  document.last = 3;
+  document.part_index = 2;
+  document.part_total = 2;
+  document.exported_at = base::WallTime(std::chrono::seconds(1'700'000'000));
+  const auto encoder = make_json_encoder();
+  Rendering rendering(*encoder, document, Compression::kNone, 1'000'000);
+  inventory::EnvelopeMeta meta;
+  meta.generation = exp.generation;
+  meta.part_index = 2;
+  meta.part_total = 2;
+  meta.exported_at = document.exported_at;
+  EXPECT_EQ(rendering.body()->checksum,
+            base::sha256_hex(inventory::envelope_json(rows, 1, 3, meta)));
 }
 
 TEST(ObjectXml, AnswersOfStores) {

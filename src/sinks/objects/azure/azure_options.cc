@@ -51,6 +51,8 @@ base::Result<AzureSinkOptions> azure_options(const api::SnapshotSink& sink,
     return out.error().with_prefix(fmt::format("sink {}", sink.metadata.name));
   }
   out->objects = std::move(objects);
+  // Blocks cost little more than one request, and less memory.
+  out->objects.whole_up_to = std::size_t{16} << 20U;
   out->objects.shown = out->client.endpoint.shown();
   out->objects.prefix = out->client.endpoint.prefix;
   return out;

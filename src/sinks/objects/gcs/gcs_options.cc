@@ -62,6 +62,8 @@ base::Result<> read(const api::SnapshotSink& sink, const SecretData& secret,
   out.bucket.kms_key = option(sink, "kmsKeyName");
   out.bucket.location = option(sink, "location");
   out.bucket.project = option(sink, "project");
+  // One request for a small object means its bytes twice in memory.
+  out.objects.whole_up_to = std::size_t{8} << 20U;
   out.objects.prefix = endpoint.prefix;
   out.objects.shown = "gs://" + endpoint.bucket;
   if (out.objects.create_bucket && out.bucket.project.empty()) {

@@ -2,8 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/files.h"
 #include "base/hash.h"
+#include "sinks/columns/encoders.h"
 #include "sinks/factory.h"
 #include "sinks/objects/contract.h"
 #include "sinks/objects/s3/s3_bucket.h"
@@ -104,6 +107,58 @@ TEST(S3Server, TablesAreComparedLikeDocuments) {
   ASSERT_TRUE((*sink)->export_all(kContext, {kept}, false).has_value());
   EXPECT_THAT(testing::read_text(file), HasSubstr("node-042"));
   EXPECT_LE(testing::read_text(file).size(), before.size());
+}
+
+TEST(S3Server, ParquetArrivesWhereTheExampleSays) {
+  auto& server = S3Server::shared();
+  const auto rows = testing::named_rows("rows");
+  const auto file = testing::read_case("objectstore/s3.json");
+  std::size_t examples = 0;
+  for (const auto& one : file.find("exports")->as_array()) {
+    const auto& wanted = *one.find("request");
+    if (!wanted.text("path").ends_with(".parquet")) continue;
+    ++examples;
+    auto spec = one.find("sink")->as_object();
+    spec.set("endpoint", server.url() + "/vault");
+    spec.set("options", testing::parse_json(R"({"createBucket":"true"})"));
+    auto options =
+        s3_options(testing::sink_of(base::json::Value(std::move(spec))), secret_of(server), {});
+    ASSERT_TRUE(options.has_value()) << options.error().message;
+    // The module stands beside the program, two folders above this one.
+    columns::ParquetSettings built;
+    built.places = {std::filesystem::read_symlink("/proc/self/exe").parent_path() / "../.."};
+    options->objects.encoder = *columns::make_parquet_encoder({}, built);
+    const auto sink = make_s3_sink(*std::move(options));
+    const auto report = sink->export_all(kContext, {dock_ledger(rows)}, false);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    const auto path = base::percent_decode(wanted.text("path"));
+    ASSERT_TRUE(path.has_value());
+    const auto bytes = testing::read_text(server.data() / path->substr(1));
+    inventory::RowSet back;
+    ASSERT_TRUE(columns::read_parquet(bytes, built, back).has_value());
+    back.seal();
+    EXPECT_EQ(back.checksum(), rows.checksum());
+    Client client(
+        [&] {
+          ClientOptions made;
+          made.endpoint = *parse_endpoint(server.url() + "/vault", false);
+          made.region = "us-east-1";
+          return made;
+        }(),
+        fixed_credentials({server.key(), base::Secret(server.secret()), {}}));
+    Request request;
+    request.method = "HEAD";
+    request.key = path->substr(std::string_view("/vault/").size());
+    const auto head = client.send(kContext, request);
+    ASSERT_TRUE(head.has_value()) << head.error().message;
+    EXPECT_EQ(head->header("content-type"), wanted.text("contentType"));
+    EXPECT_EQ(head->header("x-amz-meta-kollect-checksum"), base::sha256_hex(bytes));
+    // Equal rows are equal bytes, whichever thread encoded a column first.
+    auto later = dock_ledger(rows);
+    later.exported_at += std::chrono::hours(1);
+    EXPECT_EQ(sink->export_all(kContext, {later}, false)->unchanged, 1U);
+  }
+  EXPECT_EQ(examples, 1U);
 }
 
 TEST(S3Server, TrustComesFromTheSpec) {

@@ -240,6 +240,38 @@ TEST(S3Sink, SettingsThatCannotWork) {
   EXPECT_THAT(refused(R"(,"options":{"kmsKeyName":"k"})", kSecret, "gcs"), HasSubstr("kmsKeyName"));
 }
 
+/// What a sink of type gcs at this server asks the bucket with, or the error that making it gives.
+std::string asked_by_gcs(const SecretData& secret, const std::string& members = "") {
+  HttpServer server(empty_store);
+  const auto spec = testing::parse_json(fmt::format(
+      R"({{"type":"gcs","endpoint":"http://store.example:{}/vault"{}}})", server.port(), members));
+  SinkOptions options;
+  options.guard_addresses = false;
+  options.resolver = [](const std::string&) {
+    return base::Result<std::vector<std::string>>(std::vector<std::string>{"127.0.0.1"});
+  };
+  const auto sink = make_snapshot_sink(testing::sink_of(spec), secret, {}, options);
+  if (!sink.has_value()) return sink.error().message;
+  const auto probed = (*sink)->probe(kContext);
+  EXPECT_TRUE(probed.has_value()) << probed.error().message;
+  const auto received = server.received();
+  return received.empty() ? std::string() : received.back().header("authorization");
+}
+
+TEST(S3Sink, GcsSignsWithHmacKeysAndElseHasAToken) {
+  const auto signature = HasSubstr("AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/");
+  EXPECT_THAT(asked_by_gcs(kSecret), signature);
+  // With a token it speaks to Google alone, so here it says so: the other road was taken.
+  const auto token = HasSubstr("are sent no Google token");
+  EXPECT_THAT(asked_by_gcs({}), token);
+  EXPECT_THAT(
+      asked_by_gcs({{"credentials.json", base::Secret("{}")}}, R"(,"secretRef":{"name":"key"})"),
+      token);
+  auto both = kSecret;
+  both.emplace("credentials.json", base::Secret("{}"));
+  EXPECT_THAT(asked_by_gcs(both, R"(,"secretRef":{"name":"key"})"), token);
+}
+
 TEST(S3Sink, AddressesAreGuarded) {
   HttpServer server(empty_store);
   SinkOptions options;
