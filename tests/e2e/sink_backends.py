@@ -401,6 +401,44 @@ class Bus(Backend):
         return {self.name: self.changes, self.name + "-docs": self.whole}
 
 
+class Kafka(Bus):
+    script, type, trust, preview = "kafka.sh", "kafka", "KAFKA_CA", "kafka"
+
+    def prepare(self):
+        """One consumer from the beginning on; what it prints is read as it grows."""
+        self.printed = open(self.folder / "kafka.printed", "w+b")  # pylint: disable=consider-using-with
+        settings = self.folder / "consumer.properties"
+        settings.write_text("metadata.max.age.ms=500\nreconnect.backoff.max.ms=200\nallow.auto.create.topics=false\n", encoding="utf-8")
+        self.consumer = subprocess.Popen(
+            [str(op.SERVERS / self.script), "java", op.NAME, "org.apache.kafka.tools.consumer.ConsoleConsumer", "--bootstrap-server",
+             self.env["KAFKA_PLAIN"], "--include", "fleet-.*", "--from-beginning", "--command-config", str(settings)], stdout=self.printed,
+            stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+        self.place = 0
+
+    def stop(self):
+        self.consumer.kill()
+        self.consumer.wait()
+        self.printed.close()
+        super().stop()
+
+    def sinks(self, _):
+        place = {"brokers": [self.env["KAFKA_SASL_TLS"]]}
+        return {self.name: ({"kafka": {**place, "topic": "fleet-changes"}, "options": {"events": "changes"}},
+                            {"username": "test", "password": "secret\n"}),
+                self.name + "-docs": ({"kafka": {**place, "topic": "fleet-documents"}, "options": {"sasl.mechanism": "OAUTHBEARER"}},
+                                      {"token": self.env["KAFKA_TOKEN"]})}
+
+    def read(self):
+        with open(self.printed.name, "rb") as printed:
+            printed.seek(self.place)
+            for line in printed:
+                if not line.endswith(b"\n"):
+                    break
+                self.place += len(line)
+                if line != b"null\n":
+                    self.take(json.loads(line))
+
+
 class Nats(Bus):
     script, type, trust, preview = "nats.sh", "nats", "NATS_CA", ""
 
@@ -432,7 +470,7 @@ class Nats(Bus):
 
 def all_backends(folder):
     kinds = {"git": Git, "gitlab": GitLab, "s3": S3, "gcs": Gcs, "azure": Azure, "sqlite": Sqlite, "postgres": Postgres, "mongo": Mongo,
-             "bigquery": Bigquery, "nats": Nats}
+             "bigquery": Bigquery, "kafka": Kafka, "nats": Nats}
     return [kind(folder, name) for name, kind in kinds.items()]
 
 
