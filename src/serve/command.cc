@@ -14,11 +14,13 @@
 #include "http/server.h"
 #include "kube/client.h"
 #include "kube/kubeconfig.h"
+#include "readapi/answers.h"
 #include "readapi/kube_access.h"
 #include "readapi/service.h"
 #include "readstore/create_indexes.h"
 #include "serve/fleet_proxy.h"
 #include "serve/options.h"
+#include "serve/own_host.h"
 #include "serve/token_access.h"
 
 namespace kollect::serve {
@@ -125,6 +127,22 @@ base::Result<std::unique_ptr<FleetProxy>> make_fleet(const ServeOptions& options
       log);
 }
 
+/// Hands requests to the service; where no token protects it, only those meant for this machine.
+http::Handler handler_of(readapi::Service& service, const ServeOptions& options) {
+  const bool guarded = options.auth == AuthMode::kDisabled && is_loopback(options.server.address);
+  return [&service, guarded](const std::shared_ptr<const http::ServerRequest>& request,
+                             http::Reply reply) {
+    if (guarded && !is_for_this_machine(*request)) {
+      reply.send(readapi::error_answer(
+          421, "MisdirectedRequest",
+          "without tokens only localhost and loopback addresses are answered: for other names "
+          "give --token-file"));
+      return;
+    }
+    service.handle(request, std::move(reply));
+  };
+}
+
 base::Result<> serve(const cli::Invocation& invocation, const ServeOptions& options,
                      const base::Logger& log) {
   const base::Clock& clock = *invocation.clock;
@@ -156,12 +174,7 @@ base::Result<> serve(const cli::Invocation& invocation, const ServeOptions& opti
                             .log = &log,
                             .ui = options.ui ? &files : nullptr},
                            std::move(service_options));
-  KL_TRY(front.listen(
-      options.server,
-      [&service](const std::shared_ptr<const http::ServerRequest>& request, http::Reply reply) {
-        service.handle(request, std::move(reply));
-      },
-      log));
+  KL_TRY(front.listen(options.server, handler_of(service, options), log));
   log.info("the read API is up", {{"address", options.server.address},
                                   {"port", std::to_string(front.server().port())},
                                   {"store", source->abilities().store},

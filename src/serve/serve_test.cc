@@ -4,6 +4,7 @@
 
 #include "serve/fleet_proxy.h"
 #include "serve/options.h"
+#include "serve/own_host.h"
 #include "serve/token_access.h"
 
 namespace kollect::serve {
@@ -136,6 +137,25 @@ TEST(FleetPaths, OnlyWhatCanBeReadIsPassedOn) {
         "/api/v2/flux/clustersx", "clusters", "/clusters/%zz", "/./metrics"}) {
     EXPECT_FALSE(is_fleet_read(path)) << path;
   }
+}
+
+TEST(OwnHost, NamesOfThisMachineAndNoOthers) {
+  for (const char* host : {"localhost", "LOCALHOST:8082", "localhost.", "a.localhost:1",
+                           "127.0.0.1", "127.8.9.10:8082", "[::1]", "[::1]:8082"}) {
+    EXPECT_TRUE(names_this_machine(host)) << host;
+  }
+  for (const char* host : {"", "portal.example", "portal.example:8082", "127.0.0.1.portal.example",
+                           "127.1", "10.0.0.1", "[::2]", "[::1].portal.example", "[::1]x",
+                           "notlocalhost", "localhost.example"}) {
+    EXPECT_FALSE(names_this_machine(host)) << host;
+  }
+}
+
+TEST(OwnHost, ARequestWithoutAHostIsNoBrowsers) {
+  http::ServerRequest request;
+  EXPECT_TRUE(is_for_this_machine(request));
+  request.headers = {{"host", "portal.example"}};
+  EXPECT_FALSE(is_for_this_machine(request));
 }
 
 }  // namespace

@@ -140,6 +140,16 @@ class FromSqlite(ServeCase):
         self.assertEqual(server.ask("/v1alpha1/inventory?limit=3", Accept_Encoding="gzip", If_None_Match=headers["etag"])[0], 304)
         self.assertEqual(server.stop(), 0)
 
+    def test_a_page_of_the_web_cannot_read_it_by_a_name_of_its_own(self):
+        for tokens, wanted in ((None, 421), (harness.write(self.folder / "tokens", TOKENS), 200)):
+            server = self.serve("--store", f"sqlite:{self.db}", *(["--token-file", tokens] if tokens else []))
+            connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+            headers = {"Host": "portal.example"} | ({"Authorization": "Bearer " + TOKENS.split()[1]} if tokens else {})
+            connection.request("GET", "/v1alpha1/inventory", headers=headers)
+            answer = connection.getresponse()
+            self.assertEqual(answer.status, wanted, answer.read())
+            connection.close()
+
     def test_a_later_run_is_seen_and_the_past_stays(self):
         server = self.serve("--store", f"sqlite:{self.db}")
         etag = server.ask("/v1alpha1/inventory")[1]["etag"]
