@@ -53,7 +53,7 @@ class Stage {
 
  private:
   base::Result<> start_load();
-  base::Result<> send_lines();
+  base::Result<> send_lines(Jobs::Load& load);
   base::Result<Finished> merge();
   base::Result<std::uint64_t> count(const Query& query);
   void drop_table();

@@ -44,7 +44,7 @@ base::Result<> Stage::add(Difference difference) {
   payload_bytes_ += difference.payload.size();
   if (load_) {
     append_stage_line(lines_, difference);
-    return lines_.size() < kLineBuffer ? base::Result<>() : send_lines();
+    return lines_.size() < kLineBuffer ? base::Result<>() : send_lines(*load_);
   }
   bytes_ += sent_size(difference);
   rows_.push_back(std::move(difference));
@@ -68,19 +68,19 @@ base::Result<> Stage::start_load() {
                          .body = base::json::compact(base::json::Value(std::move(resource))),
                          .accept = {409}}));
   table_ = std::move(table);
-  KL_ASSIGN(auto load, work_.jobs.start_load(work_.context, *table_));
-  load_.emplace(std::move(load));
+  KL_ASSIGN(auto started, work_.jobs.start_load(work_.context, *table_));
+  Jobs::Load& load = load_.emplace(std::move(started));
   for (const Difference& row : rows_) {
     append_stage_line(lines_, row);
-    if (lines_.size() >= kLineBuffer) KL_TRY(send_lines());
+    if (lines_.size() >= kLineBuffer) KL_TRY(send_lines(load));
   }
   rows_ = {};
   return {};
 }
 
-base::Result<> Stage::send_lines() {
+base::Result<> Stage::send_lines(Jobs::Load& load) {
   KL_TRY(work_.context.check());
-  KL_TRY(load_->write(work_.context, lines_));
+  KL_TRY(load.write(work_.context, lines_));
   lines_.clear();
   return {};
 }
@@ -115,8 +115,9 @@ base::Result<bool> Stage::meets_foreign() {
 
 base::Result<Finished> Stage::merge() {
   if (load_) {
-    KL_TRY(send_lines());
-    KL_TRY(load_->finish(work_.context));
+    Jobs::Load& load = *load_;
+    KL_TRY(send_lines(load));
+    KL_TRY(load.finish(work_.context));
     load_.reset();
   }
   const TableName* stage = table_ ? &*table_ : nullptr;

@@ -211,7 +211,7 @@ base::Result<std::unique_ptr<Client>> Client::open(const base::Context& context,
 }
 
 void Client::begin(const base::Context& context) {
-  context_.emplace(context);
+  context_ = context;
   dialer_->begin(context);
 }
 
@@ -228,7 +228,7 @@ base::Error Client::refused(std::string_view doing, std::string_view where, std:
 
 base::Error Client::failed(std::string_view doing, std::string_view where,
                            const bson_error_t& error) const {
-  if (const auto stopped = context_->check(); !stopped.has_value()) return stopped.error();
+  if (const auto stopped = context_.check(); !stopped.has_value()) return stopped.error();
   const auto& failure = dialer_->failure();
   if (failure && (dialer_->lost() || error.domain == MONGOC_ERROR_SERVER_SELECTION ||
                   error.domain == MONGOC_ERROR_STREAM)) {

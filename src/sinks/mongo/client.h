@@ -37,7 +37,7 @@ class Client {
  private:
   Client() = default;
   std::unique_ptr<Dialer> dialer_;
-  std::optional<base::Context> context_;
+  base::Context context_ = base::Context::background();  ///< of the last begin()
   Handle<mongoc_client_t> client_;  // goes before the dialer that its streams use
 };
 

@@ -149,8 +149,8 @@ void Dialer::begin(const base::Context& context) {
   // The context before may have been cancelled when nobody waited any more.
   std::uint64_t count = 0;
   (void)!::read(wake_.get(), &count, sizeof count);
-  context_.emplace(context);
-  on_cancel_ = context_->on_cancel([fd = wake_.get()] {
+  context_ = context;
+  on_cancel_ = context_.on_cancel([fd = wake_.get()] {
     const std::uint64_t one = 1;
     (void)!::write(fd, &one, sizeof one);
   });
@@ -168,7 +168,7 @@ void Dialer::note_lost(base::Error error) {
 int Dialer::poll(std::vector<pollfd>& fds, int milliseconds) {
   // Zero asks only whether there is something already.
   constexpr std::int64_t kLongest = 3'600'000;
-  const auto remaining = context_->remaining();
+  const auto remaining = context_.remaining();
   const std::int64_t left =
       remaining == base::Duration::max()
           ? kLongest
@@ -288,7 +288,7 @@ base::Result<mongoc_stream_t*> Dialer::secure(Fd socket, const std::string& host
 }
 
 base::Result<mongoc_stream_t*> Dialer::dial(const mongoc_host_list_t& host) {
-  KL_TRY(context_->check());
+  KL_TRY(context_.check());
   const bool local = host.family == AF_UNIX;
   std::vector<std::string> addresses = {host.host};
   if (local) {

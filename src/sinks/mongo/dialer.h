@@ -83,8 +83,8 @@ class Dialer {
   };
   DialOptions options_;
   std::unique_ptr<SSL_CTX, Free> tls_;
-  Fd wake_;  ///< readable once the context is cancelled
-  std::optional<base::Context> context_;
+  Fd wake_;                                              ///< readable once the context is cancelled
+  base::Context context_ = base::Context::background();  ///< of the last begin()
   std::shared_ptr<void> on_cancel_;
   std::optional<base::Error> failure_;
   bool lost_ = false;
