@@ -231,6 +231,30 @@ TEST_P(EventSinkContract, DeletesMadeWhileDownAreNoticed) {
   EXPECT_THAT(consumed(), IsEmpty());
 }
 
+TEST_P(EventSinkContract, AnEmptiedInventoryIsEmptyForConsumers) {  // X-45
+  for (const auto& row : many(100)) put(row);
+  pass(0);
+  EXPECT_THAT(consumed(), SizeIs(100));
+  store_.drop(owner({"any"}));
+  EXPECT_EQ(pass(1).removed, 100U);
+  EXPECT_THAT(consumed(), IsEmpty());
+  EXPECT_EQ(pass(2).removed, 0U);
+  // A process that starts with nothing says so: a bracket without rows.
+  put({"late"});
+  pass(3);
+  sink_.reset();
+  remove({"late"});
+  restart();
+  EXPECT_EQ(pass(4).written, 0U);
+  EXPECT_THAT(consumed(), IsEmpty());
+  EXPECT_EQ(std::ranges::count(types(), "snapshot-end"), 2);
+  // And it is not the end of it.
+  put({"again"});
+  pass(5);
+  EXPECT_EQ(consumed(), truth());
+  EXPECT_THAT(consumed(), SizeIs(1));
+}
+
 TEST_P(EventSinkContract, RenamedAndRecreatedObjects) {
   const TestRow old_row{"job", R"({"n":"old"})", "quay", "u1"};
   put(old_row);

@@ -44,6 +44,64 @@ class World {
   [[nodiscard]] virtual std::vector<std::string> secrets() const = 0;
   /// Content-Type and Content-Encoding of an object, as the service itself tells them.
   virtual std::pair<std::string, std::string> content_of(const std::string& key) = 0;
+  /// kill -9, and on again at the same place. For worlds whose server is their own.
+  virtual void kill_server() = 0;
+  virtual void start_server() = 0;
+};
+
+/// Hands on to a bucket and does something in the middle of the next upload: before its second
+/// piece.
+class Interrupted final : public Bucket {
+ public:
+  Interrupted(std::unique_ptr<Bucket> to, std::function<void()> what)
+      : to_(std::move(to)), what_(std::move(what)) {}
+  base::Result<> check(const base::Context& context) override { return to_->check(context); }
+  base::Result<> create(const base::Context& context) override { return to_->create(context); }
+  base::Result<std::optional<ObjectInfo>> head(const base::Context& context,
+                                               const std::string& key) override {
+    return to_->head(context, key);
+  }
+  base::Result<> put(const base::Context& context, const std::string& key, std::string_view body,
+                     const ObjectMeta& meta) override {
+    return to_->put(context, key, body, meta);
+  }
+  base::Result<std::unique_ptr<Upload>> start_upload(const base::Context& context,
+                                                     const std::string& key,
+                                                     const ObjectMeta& meta) override {
+    KL_ASSIGN(auto upload, to_->start_upload(context, key, meta));
+    return std::unique_ptr<Upload>(std::make_unique<Piecewise>(std::move(upload), what_));
+  }
+  base::Result<std::optional<std::string>> get(const base::Context& context,
+                                               const std::string& key) override {
+    return to_->get(context, key);
+  }
+  base::Result<> remove(const base::Context& context, const std::string& key) override {
+    return to_->remove(context, key);
+  }
+  base::Result<std::vector<ObjectInfo>> list(const base::Context& context,
+                                             const std::string& prefix) override {
+    return to_->list(context, prefix);
+  }
+
+ private:
+  class Piecewise final : public Upload {
+   public:
+    Piecewise(std::unique_ptr<Upload> to, std::function<void()>& what)
+        : to_(std::move(to)), what_(what) {}
+    base::Result<> write(const base::Context& context, std::string_view data) override {
+      if (pieces_++ == 1 && what_) std::exchange(what_, nullptr)();
+      return to_->write(context, data);
+    }
+    base::Result<> finish(const base::Context& context) override { return to_->finish(context); }
+
+   private:
+    std::unique_ptr<Upload> to_;
+    std::function<void()>& what_;
+    int pieces_ = 0;
+  };
+
+  std::unique_ptr<Bucket> to_;
+  std::function<void()> what_;  ///< empty once it was done
 };
 
 struct Backend {
@@ -147,6 +205,9 @@ class ObjectPassContract : public ObjectSinkContract {
                               view_of(row, uid).uid));
   }
   ExportReport pass(int second, bool changes_known, std::size_t max_bytes = 0) {
+    return must(try_pass(second, changes_known, max_bytes));
+  }
+  base::Result<ExportReport> try_pass(int second, bool changes_known, std::size_t max_bytes = 0) {
     const auto changes = reader_->changes();
     const auto snapshot = reader_->snapshot();
     Pass one{head(second), &snapshot, changes_known ? &changes : nullptr, snapshot.size(),
@@ -154,7 +215,7 @@ class ObjectPassContract : public ObjectSinkContract {
     one.head.max_bytes = max_bytes;
     auto report = sink().apply(context_, one);
     if (report.has_value()) reader_->passed(snapshot.version());
-    return must(std::move(report));
+    return report;
   }
   std::string envelope(int second) {
     const auto rows = reader_->snapshot().to_row_set();
@@ -164,5 +225,8 @@ class ObjectPassContract : public ObjectSinkContract {
   inventory::RowStore store_;
   std::unique_ptr<inventory::Reader> reader_;
 };
+
+/// For worlds whose server may be killed.
+class ObjectCrashContract : public ObjectPassContract {};
 
 }  // namespace kollect::sinks::objects::contract

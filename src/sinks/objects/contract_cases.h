@@ -476,6 +476,75 @@ TEST_P(ObjectPassContract, PartsThatDidNotChangeStay) {
   EXPECT_EQ(bytes(kKey), envelope(2));
 }
 
+// field-recreated-under-the-same-name: one-row
+TEST_P(ObjectPassContract, RenamedAndRecreatedObjects) {
+  const TestRow old_row{"job", R"({"n":"old"})", "quay", "u1"};
+  const TestRow new_row{"job", R"({"n":"new"})", "quay", "u2"};
+  const TestRow renamed{"job-renamed", R"({"n":"new"})", "quay", "u2"};
+  for (int i = 0; i < 20; ++i) upsert({fmt::format("row-{:02}", i)});
+  const auto rows_of_parts = [&] {
+    std::string all;
+    for (const auto& key : keys("inventory/harbor/ledger.part-")) all += bytes(key);
+    return all;
+  };
+  for (const std::size_t max_bytes : {std::size_t{0}, std::size_t{1600}}) {
+    for (const bool changes_known : {true, false}) {
+      upsert(old_row);
+      pass(0, false, max_bytes);
+      erase(old_row);
+      upsert(new_row);  // in one pass with the removal
+      EXPECT_GE(pass(1, changes_known, max_bytes).written, 1U);
+      const auto after = max_bytes == 0 ? bytes(kKey) : rows_of_parts();
+      EXPECT_THAT(after, AllOf(HasSubstr(R"("uid":"u2")"), Not(HasSubstr(R"("uid":"u1")"))));
+      upsert(renamed);
+      EXPECT_GE(pass(2, changes_known, max_bytes).written, 1U);
+      const auto last = max_bytes == 0 ? bytes(kKey) : rows_of_parts();
+      EXPECT_THAT(last,
+                  AllOf(HasSubstr(R"("name":"job-renamed")"), Not(HasSubstr(R"("name":"job")"))));
+      if (max_bytes == 0) {
+        EXPECT_EQ(last, envelope(2));
+      }
+      erase(renamed);
+      pass(3, changes_known, max_bytes);
+    }
+  }
+}
+
+// field-backend-crash-between-two-steps: repairs, no-human
+TEST_P(ObjectCrashContract, KilledInTheMiddleOfAnUploadAndBack) {
+  const std::string text(1000, 'x');
+  for (int i = 0; i < 12'000; ++i) {
+    upsert({fmt::format("row-{:05}", i), fmt::format(R"({{"text":"{}"}})", text)});
+  }
+  pass(0, false);
+  const auto before = bytes(kKey);
+  ASSERT_EQ(before, envelope(0));
+  options_.whole_up_to = std::size_t{1} << 20U;
+  bool killed = false;
+  sink_ = make_object_sink(options_, std::make_unique<Interrupted>(world_->bucket(), [&] {
+                             killed = true;
+                             world_->kill_server();
+                           }));
+  upsert({"row-00007", R"({"n":2})"});
+  auto report = try_pass(1, false);
+  EXPECT_TRUE(killed);
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().kind, base::ErrorKind::kRetryable) << report.error().message;
+  // Rows go on while the server is down.
+  erase({"row-00008"});
+  report = try_pass(2, true);
+  ASSERT_FALSE(report.has_value());
+  EXPECT_EQ(report.error().kind, base::ErrorKind::kRetryable) << report.error().message;
+  world_->start_server();
+  // An emulator may have forgotten its buckets: making one that is there changes nothing.
+  ASSERT_TRUE(bucket_->create(context_).has_value());
+  for (const auto& key : keys()) EXPECT_EQ(bytes(key), before) << "half an upload is to be seen";
+  EXPECT_EQ(pass(3, false).written, 1U);
+  EXPECT_THAT(keys(), ElementsAre(kKey));
+  EXPECT_EQ(bytes(kKey), envelope(3));
+  EXPECT_EQ(pass(4, true).unchanged, 1U);
+}
+
 TEST_P(ObjectPassContract, DeletesMadeWhileDownAreFound) {
   for (int i = 0; i < 20; ++i) upsert({fmt::format("row-{:02}", i)});
   pass(0, false, 1600);

@@ -99,6 +99,8 @@ class AzureWorld final : public World {
     return {answer->header("content-type").value_or(""),
             answer->header("content-encoding").value_or("")};
   }
+  void kill_server() override { server_.kill(); }
+  void start_server() override { server_.restart(); }
 
  private:
   [[nodiscard]] std::unique_ptr<azure::Authority> by_key(const std::string& key) const {
@@ -137,6 +139,14 @@ INSTANTIATE_TEST_SUITE_P(Azure, ObjectSinkContract,
                          backend_name);
 INSTANTIATE_TEST_SUITE_P(Azure, ObjectPassContract, ::testing::Values(backend("plain", false)),
                          backend_name);
+
+Backend mortal() {
+  return {"azure", [] {
+            static AzureServer server("crash");
+            return std::make_unique<AzureWorld>(server, false);
+          }};
+}
+INSTANTIATE_TEST_SUITE_P(Azure, ObjectCrashContract, ::testing::Values(mortal()), backend_name);
 
 /// Writes, reads, lists and removes an object; the first error, or "fine".
 std::string used(Bucket& bucket) {

@@ -9,14 +9,16 @@
 namespace kollect::sinks::objects::contract {
 namespace {
 
-const kollect::testing::ServerScript& server() {
-  static const kollect::testing::ServerScript script("gcs.sh", "shared");
+using kollect::testing::ServerScript;
+
+const ServerScript& shared() {
+  static const ServerScript script("gcs.sh", "shared");
   return script;
 }
 
 class GcsWorld final : public World {
  public:
-  GcsWorld() {
+  explicit GcsWorld(const ServerScript& server) : server_(server) {
     static int number = 0;
     name_ = fmt::format("contract-{}", number++);
     const auto made = bucket()->create(context_);
@@ -40,6 +42,8 @@ class GcsWorld final : public World {
     return {std::string(document->root().text("contentType")),
             std::string(document->root().text("contentEncoding"))};
   }
+  void kill_server() override { server_.run("kill"); }
+  void start_server() override { server_.run("start"); }
 
  private:
   static google::ApiOptions options(const std::string& url) {
@@ -57,17 +61,25 @@ class GcsWorld final : public World {
     return gcs::make_bucket(std::make_shared<google::Api>(options(url)), settings);
   }
 
-  std::string url_ = server().value("STORAGE_EMULATOR_HOST");
+  const ServerScript& server_;
+  std::string url_ = server_.value("STORAGE_EMULATOR_HOST");
   std::string name_;
   base::Context context_ = base::Context::background();
 };
 
 Backend backend() {
-  return {"gcs", [] { return std::make_unique<GcsWorld>(); }};
+  return {"gcs", [] { return std::make_unique<GcsWorld>(shared()); }};
+}
+Backend mortal() {
+  return {"gcs", [] {
+            static const ServerScript server("gcs.sh", "crash");
+            return std::make_unique<GcsWorld>(server);
+          }};
 }
 
 INSTANTIATE_TEST_SUITE_P(Gcs, ObjectSinkContract, ::testing::Values(backend()), backend_name);
 INSTANTIATE_TEST_SUITE_P(Gcs, ObjectPassContract, ::testing::Values(backend()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Gcs, ObjectCrashContract, ::testing::Values(mortal()), backend_name);
 
 }  // namespace
 }  // namespace kollect::sinks::objects::contract

@@ -12,7 +12,8 @@ using kollect::testing::S3Server;
 
 class S3World final : public World {
  public:
-  explicit S3World(bool tls) : server_(tls ? S3Server::shared_tls() : S3Server::shared()) {
+  explicit S3World(bool tls) : S3World(tls ? S3Server::shared_tls() : S3Server::shared(), tls) {}
+  S3World(S3Server& server, bool tls) : server_(server) {
     static int number = 0;
     name_ = fmt::format("contract-{}", number++);
     if (tls) trusted_ = trust(server_.ca_file());
@@ -64,6 +65,8 @@ class S3World final : public World {
     return {answer->header("content-type").value_or(""),
             answer->header("content-encoding").value_or("")};
   }
+  void kill_server() override { server_.kill(); }
+  void start_server() override { server_.restart(); }
 
  private:
   static std::shared_ptr<const http::TlsOptions> trust(const std::filesystem::path& file) {
@@ -113,6 +116,14 @@ INSTANTIATE_TEST_SUITE_P(S3, ObjectSinkContract,
                          backend_name);
 INSTANTIATE_TEST_SUITE_P(S3, ObjectPassContract, ::testing::Values(backend("plain", false)),
                          backend_name);
+
+Backend mortal() {
+  return {"s3", [] {
+            static S3Server server("crash");
+            return std::make_unique<S3World>(server, false);
+          }};
+}
+INSTANTIATE_TEST_SUITE_P(S3, ObjectCrashContract, ::testing::Values(mortal()), backend_name);
 
 }  // namespace
 }  // namespace kollect::sinks::objects::contract
