@@ -220,6 +220,7 @@ std::optional<GitLabServer::Role> GitLabServer::role_of(const std::string& token
 }
 
 Reply GitLabServer::answer(const Received& request) {
+  if (away_) return message(502, "GitLab is not responding");
   if (request.target.starts_with("/api/")) {
     const std::lock_guard lock(mutex_);
     calls_.push_back(request.method + " " + request.target);

@@ -3,6 +3,7 @@
 // server of scripts/servers/git.sh behind it. Pushes are real; merge requests are in memory.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -56,6 +57,8 @@ class GitLabServer {
   [[nodiscard]] int pushes() const;
 
   void grant(const std::string& token, Role role);
+  /// True: everything is answered 502 by the proxy before a server that is not there.
+  void set_away(bool away) { away_ = away; }
   /// The next calls whose "METHOD path" begins so get this answer.
   void answer_next(const std::string& begins, int status, const std::string& body, int times = 1);
   /// So many questions to merge are answered 405 first, as while it checks.
@@ -111,6 +114,7 @@ class GitLabServer {
   int pushes_ = 0;
   int checks_ = 0;
   bool pipelines_ = false;
+  std::atomic<bool> away_ = false;
   HttpServer server_;  // last: its threads use the rest
 };
 

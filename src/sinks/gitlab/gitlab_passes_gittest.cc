@@ -1,6 +1,5 @@
 // Passes of an operator that end as merge requests, with real pushes (spec: sinks 8, runtime 9.3).
-#include "inventory/row_store.h"
-#include "sinks/gitlab/gitlab_fixture.h"
+#include "sinks/gitlab/gitlab_passes.h"
 
 namespace kollect::sinks::gitlab {
 namespace {
@@ -10,68 +9,13 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-/// An operator's passes: changes where the last pass was confirmed, else a comparison.
-class GitLabPasses : public GitLabFixture {
+class GitLabPasses : public GitLabPassFixture {
  protected:
   GitLabPasses() {
     use_tree();
     for (int i = 0; i < 300; ++i) put(fmt::format("p{}", i), "1");
     open();
   }
-  void open() {
-    writer_ = sink();
-    confirmed_ = false;
-  }
-  void put(const std::string& name, const std::string& value) {
-    rows_.upsert(
-        owner_, 1,
-        {"x", "t", "n", name, "", "v1", "Pod", "u-" + name, fmt::format(R"({{"v":"{}"}})", value)});
-  }
-  void remove(const std::string& name) { rows_.remove(owner_, "u-" + name); }
-
-  base::Result<ExportReport> pass(bool compare = false) {
-    const auto changes = reader_->changes();
-    const auto all = reader_->snapshot();
-    Pass what{.head = {},
-              .rows = &all,
-              .changes = confirmed_ && !compare ? &changes : nullptr,
-              .row_count = all.size(),
-              .set_hash = all.set_hash()};
-    what.head.inventory = {"x", "t"};
-    what.head.cluster = "c";
-    what.head.exported_at = time_of("2026-02-03T04:05:06Z") + std::chrono::minutes(minute_++);
-    auto report = writer_->apply(base::Context::background(), what);
-    confirmed_ = report.has_value();
-    if (confirmed_) reader_->passed(changes.to());
-    return report;
-  }
-  ExportReport must_pass(bool compare = false) {
-    auto report = pass(compare);
-    EXPECT_TRUE(report.has_value()) << (report.has_value() ? "" : report.error().message);
-    return report.has_value() ? *report : ExportReport{};
-  }
-  /// Another process that compares everything finds nothing to push.
-  void expect_as_a_whole_export() {
-    const auto pushes = server_.pushes();
-    auto fresh = options_;
-    options_.mirror_dir = temp_->path() / "fresh-mirrors";
-    std::filesystem::remove_all(options_.mirror_dir);
-    open();
-    options_ = fresh;
-    must_pass(true);
-    EXPECT_EQ(server_.pushes(), pushes);
-    open();
-    must_pass(true);
-    EXPECT_EQ(server_.pushes(), pushes);
-  }
-
-  const inventory::Owner owner_{inventory::OwnerClass::kTarget, "x", "t"};
-  inventory::RowStore rows_;
-  std::unique_ptr<inventory::Reader> reader_ =
-      rows_.subscribe([](const inventory::Owner&) { return true; });
-  std::unique_ptr<Sink> writer_;
-  bool confirmed_ = false;
-  int minute_ = 0;
 };
 
 TEST_F(GitLabPasses, ChangesBuildOnTheProposal) {
