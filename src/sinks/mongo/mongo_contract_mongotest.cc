@@ -44,6 +44,7 @@ class MongoWorld final : public World {
     }
   }
   [[nodiscard]] bool history() const override { return false; }
+  [[nodiscard]] std::size_t row_limit() const override { return std::size_t{16} << 20U; }
   [[nodiscard]] bool notes_exports() const override { return false; }
   [[nodiscard]] std::string attribute(const std::string& name) const override {
     // Integers past 64 bits are Decimal128.
@@ -83,6 +84,11 @@ class MongoWorld final : public World {
     return "'" + base::replace_all(std::string(text), "'", "''") + "'";
   }
 
+  static void execute(sqlite::Database& copy, const std::string& sql) {
+    const auto done = copy.execute(sql);
+    EXPECT_TRUE(done.has_value()) << done.error().message;
+  }
+
   sqlite::Database copy_collection() {
     auto copy = sqlite::Database::open(folder_.path() / fmt::format("copy-{}.db", copies_++),
                                        sqlite::Database::Mode::kReadWrite, std::chrono::seconds(1));
@@ -105,9 +111,9 @@ class MongoWorld final : public World {
       bson_free(text);
       EXPECT_TRUE(bson_iter_init_find(&at, document, "exported_at"));
       sql += fmt::format(",{});", bson_iter_date_time(&at));
+      if (sql.size() > 10'000) execute(*copy, std::exchange(sql, ""));
     });
-    const auto done = copy->execute(sql + "COMMIT");
-    EXPECT_TRUE(done.has_value()) << done.error().message;
+    execute(*copy, sql + "COMMIT");
     return std::move(*copy);
   }
 

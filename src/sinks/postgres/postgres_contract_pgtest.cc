@@ -65,6 +65,11 @@ INSTANTIATE_TEST_SUITE_P(Postgres, RowSinkContract,
                                            backend("small_batches", true, 3)),
                          backend_name);
 
+INSTANTIATE_TEST_SUITE_P(Postgres, RowBulkContract,
+                         ::testing::Values(backend("postgres", false, 50'000),
+                                           backend("history", true, 50'000)),
+                         backend_name);
+
 INSTANTIATE_TEST_SUITE_P(Postgres, RowHistoryContract,
                          ::testing::Values(backend("history", true, 50'000),
                                            backend("small_batches", true, 3)),

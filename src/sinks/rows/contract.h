@@ -31,6 +31,8 @@ class World {
   [[nodiscard]] virtual bool history() const = 0;
   /// Whether each export is noted in a table inventory_exports.
   [[nodiscard]] virtual bool notes_exports() const { return true; }
+  /// The most bytes that a row may have, 0: none that a test could reach.
+  [[nodiscard]] virtual std::size_t row_limit() const { return 0; }
   /// SQL for the attribute `name` of the column payload, as text.
   [[nodiscard]] virtual std::string attribute(const std::string& name) const = 0;
   /// The same for the column `attributes` of the views.
@@ -158,6 +160,9 @@ class RowSinkContract : public testing::TestWithParam<Backend> {
   std::unique_ptr<inventory::Reader> reader_;
   base::Context context_ = base::Context::background();
 };
+
+/// Full batches: for backends as they are set up without tests in mind.
+class RowBulkContract : public RowSinkContract {};
 
 /// For backends that keep a history.
 class RowHistoryContract : public RowSinkContract {};

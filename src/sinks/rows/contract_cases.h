@@ -375,6 +375,54 @@ TEST_P(RowSinkContract, ACancelledPassChangesNothing) {
   EXPECT_EQ(write(set, head(2)).written, 600U);
 }
 
+TEST_P(RowBulkContract, FiftyThousandRows) {
+  for (int i = 0; i < 50'000; ++i) put({fmt::format("row-{:05}", i), R"({"n":"1"})"});
+  EXPECT_EQ(reconcile(0).written, 50'000U);
+  EXPECT_EQ(count("inventory"), "50000");
+  put({"row-00077", R"({"n":"2"})"});
+  remove({"row-00078"});
+  const auto report = delta(1);
+  EXPECT_EQ(report.written, 1U);
+  EXPECT_EQ(report.removed, 1U);
+  // Another process finds nothing to do.
+  sink_ = world_->make_sink();
+  const auto again = reconcile(2);
+  EXPECT_EQ(again.unchanged, 49'999U);
+  EXPECT_EQ(again.written + again.removed + again.bytes, 0U);
+  const auto n = world_->attribute("n");
+  EXPECT_EQ(world_->ask("SELECT count(*), count(DISTINCT source_uid), min(" + n + "), max(" + n +
+                        ") FROM inventory"),
+            Lines{"49999|49999|1|2"});
+}
+
+TEST_P(RowSinkContract, ALargeRowIsWrittenWholeOrNamed) {
+  put({"a", R"({"n":"1"})"});
+  must(try_reconcile(0));
+  const std::string text(std::size_t{17} << 20U, 'x');
+  const TestRow large{"large", fmt::format(R"({{"text":"{}"}})", text)};
+  put(large);
+  put({"b", R"({"n":"1"})"});
+  const auto report = try_delta(1);
+  if (world_->row_limit() > 0) {
+    ASSERT_LT(world_->row_limit(), text.size());
+    ASSERT_FALSE(report.has_value());
+    EXPECT_EQ(report.error().kind, base::ErrorKind::kTerminal);
+    EXPECT_EQ(report.error().reason, "row-too-large");
+    EXPECT_THAT(report.error().message, HasSubstr("quay/large"));
+    EXPECT_LT(report.error().message.size(), 1000U);
+    EXPECT_FALSE(try_reconcile(2).has_value());
+  } else {
+    EXPECT_EQ(must(report).written, 2U);
+    EXPECT_EQ(world_->ask("SELECT length(" + world_->attribute("text") +
+                          ") FROM inventory WHERE source_uid = 'uid-large'"),
+              Lines{std::to_string(text.size())});
+    EXPECT_EQ(reconcile(2).unchanged, 3U);
+  }
+  remove(large);
+  must(try_reconcile(3));
+  EXPECT_EQ(uids_and_n(), (Lines{"uid-a|1", "uid-b|1"}));
+}
+
 TEST_P(RowHistoryContract, HistoryOfRows) {
   write(set_of({{"a", R"({"n":1})"}, {"b", R"({"n":1})"}, {"c", R"({"n":1})"}}), head(0));
   write(set_of({{"a", R"({"n":1})"}, {"b", R"({"n":2})"}, {"d", R"({"n":1})"}}), head(10));

@@ -70,6 +70,7 @@ Backend backend() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sqlite, RowSinkContract, testing::Values(backend()), backend_name);
+INSTANTIATE_TEST_SUITE_P(Sqlite, RowBulkContract, testing::Values(backend()), backend_name);
 INSTANTIATE_TEST_SUITE_P(Sqlite, RowHistoryContract, testing::Values(backend()), backend_name);
 
 }  // namespace
