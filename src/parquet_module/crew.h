@@ -7,6 +7,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 /// Runs numbered jobs on a thread of its own; a caller who has to wait for them takes some over.
 /// Used by one thread. The object's end drops jobs that nobody has begun.

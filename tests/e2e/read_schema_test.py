@@ -14,8 +14,9 @@ SECONDS = int(os.environ.get("SCHEMA_SECONDS", "10"))
 # exist nowhere and stores without history are refused although it would.
 # Without authentication any token is as good as none; read_auth_test.py tries tokens.
 EXCLUDED = "negative_data_rejection,positive_data_acceptance,ignored_auth"
-# Streams do not end.
-STREAMS = "/watch$"
+# Streams do not end. What a database has no objects for is 501 by its description, which the fuzzer takes for a fault of the server;
+# read_api_test.py asks for it.
+LEFT_OUT = "/watch$|/v1alpha1/status/"
 
 
 def setUpModule():
@@ -30,7 +31,7 @@ class Schema(harness.Case):
     def fuzz(self, store):
         url = f"http://127.0.0.1:{G[store].port}"
         out = subprocess.run([str(harness.ROOT / "scripts/schemathesis.sh"), "run", f"{url}/openapi/v1alpha1/inventory.yaml", "--max-time", str(SECONDS),
-                              "--exclude-checks", EXCLUDED, "--exclude-path-regex", STREAMS, "--phases", "fuzzing", "--no-color"], cwd=self.folder, capture_output=True, text=True,
+                              "--exclude-checks", EXCLUDED, "--exclude-path-regex", LEFT_OUT, "--phases", "fuzzing", "--no-color"], cwd=self.folder, capture_output=True, text=True,
                              check=False, timeout=SECONDS * 3 + 300)
         self.assertEqual(out.returncode, 0, out.stdout[-20000:] + out.stderr[-2000:])
         print(store, out.stdout[out.stdout.rfind("Test cases:"):].strip(), flush=True)
