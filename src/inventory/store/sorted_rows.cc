@@ -1,23 +1,32 @@
 #include "inventory/store/sorted_rows.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 namespace kollect::inventory {
 namespace {
 
-/// What most comparisons need, so that records are looked at for equal beginnings only.
+/// What comparisons need, so that records are looked at once for each eight bytes that many names
+/// share, and not in every comparison: most of the time would go to waiting for memory.
 struct Entry {
-  std::uint64_t name;  ///< the first eight bytes, in their order
+  std::uint64_t name;  ///< eight bytes in their order; where those before them are equal
   std::uint32_t ns;    ///< rank among the namespaces
   std::uint32_t part;
   Ref ref;
 };
 
-std::uint64_t beginning(std::string_view name) {
+constexpr std::size_t kPiece = sizeof(Entry::name);
+/// Neighbours in canonical order lie anywhere in the heap: a record is called for so many rows
+/// before it is read.
+constexpr std::size_t kAhead = 8;
+
+/// The bytes of `name` from `offset`, filled up with zeros.
+std::uint64_t piece_of(std::string_view name, std::size_t offset) {
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < sizeof bytes; ++i) {
+  for (std::size_t i = offset; i < offset + kPiece; ++i) {
     bytes = bytes << 8U | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
   }
   return bytes;
@@ -54,6 +63,8 @@ class Group {
     return parts_[entry.part]->pin.table().record(entry.ref);
   }
   [[nodiscard]] std::vector<Entry> entries() const;
+  void rank_namespaces(std::vector<Entry>& entries) const;
+  void sort_from(std::span<Entry> entries, std::size_t offset) const;
   [[nodiscard]] bool less(const Entry& a, const Entry& b) const;
 
   std::vector<const PinnedRows*> parts_;
@@ -66,9 +77,11 @@ std::vector<Entry> Group::entries() const {
   entries.reserve(count);
   for (std::uint32_t part = 0; part < parts_.size(); ++part) {
     const Table& table = parts_[part]->pin.table();
-    for (const Ref ref : parts_[part]->rows) {
-      const Record record = table.record(ref);
-      entries.push_back({beginning(record.name()), record.ns(), part, ref});
+    const auto& rows = parts_[part]->rows;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (i + kAhead < rows.size()) table.record(rows[i + kAhead]).prefetch();
+      const Record record = table.record(rows[i]);
+      entries.push_back({piece_of(record.name(), 0), record.ns(), part, rows[i]});
     }
   }
   return entries;
@@ -76,6 +89,12 @@ std::vector<Entry> Group::entries() const {
 
 std::vector<Entry> Group::sorted() const {
   std::vector<Entry> entries = this->entries();
+  rank_namespaces(entries);
+  sort_from(entries, 0);
+  return entries;
+}
+
+void Group::rank_namespaces(std::vector<Entry>& entries) const {
   const Dictionary& namespaces = parts_.front()->pin.table().common().namespaces;
   std::unordered_map<std::uint32_t, std::uint32_t> rank;
   for (const Entry& entry : entries) rank.try_emplace(entry.ns);
@@ -84,13 +103,34 @@ std::vector<Entry> Group::sorted() const {
   std::ranges::sort(order, {}, [&](std::uint32_t ns) { return namespaces.text(ns); });
   for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
   for (Entry& entry : entries) entry.ns = rank[entry.ns];
-  std::ranges::sort(entries, [&](const Entry& a, const Entry& b) { return less(a, b); });
-  return entries;
 }
 
+/// Entries that are equal before the bytes at `offset`, which each has as its name.
+void Group::sort_from(std::span<Entry> entries, std::size_t offset) const {
+  constexpr std::size_t kFew = 8;
+  const auto key = [](const Entry& entry) { return std::pair(entry.ns, entry.name); };
+  std::ranges::sort(entries, {}, key);
+  for (std::size_t first = 0; first < entries.size();) {
+    std::size_t end = first + 1;
+    while (end < entries.size() && key(entries[end]) == key(entries[first])) ++end;
+    const auto equal = entries.subspan(first, end - first);
+    first = end;
+    if (equal.size() == 1) continue;
+    // A zero is the end of a name, or a byte of it: what is left is told by whole records.
+    if (equal.size() <= kFew || (equal.front().name & 0xFFU) == 0) {
+      std::ranges::sort(equal, [&](const Entry& a, const Entry& b) { return less(a, b); });
+      continue;
+    }
+    for (std::size_t i = 0; i < equal.size(); ++i) {
+      if (i + kAhead < equal.size()) record(equal[i + kAhead]).prefetch();
+      equal[i].name = piece_of(record(equal[i]).name(), offset + kPiece);
+    }
+    sort_from(equal, offset + kPiece);
+  }
+}
+
+/// Of entries in one namespace, by all that identifies a row.
 bool Group::less(const Entry& a, const Entry& b) const {
-  if (a.ns != b.ns) return a.ns < b.ns;
-  if (a.name != b.name) return a.name < b.name;
   const Record left = record(a);
   const Record right = record(b);
   if (const int by_name = left.name().compare(right.name()); by_name != 0) return by_name < 0;
@@ -158,7 +198,12 @@ base::Result<> SortedRows::visit(std::size_t first, std::size_t last, What what,
   for (const PinnedRows& part : *parts_) {
     readers.emplace_back(part.pin.table().common(), part.pin.table().owner(), bench);
   }
-  for (std::size_t i = first; i < std::min(last, rows_.size()); ++i) {
+  const std::size_t end = std::min(last, rows_.size());
+  for (std::size_t i = first; i < end; ++i) {
+    if (i + kAhead < end) {
+      const Place& next = rows_[i + kAhead];
+      (*parts_)[next.part].pin.table().record(next.ref).prefetch();
+    }
     const Place& place = rows_[i];
     const Record record = (*parts_)[place.part].pin.table().record(place.ref);
     RowReader& reader = readers[place.part];
