@@ -64,6 +64,9 @@ struct RowRequest {
   std::uint64_t limit = 500;              ///< 0: all that follow
   std::optional<base::WallTime> at = {};  ///< the rows of a moment that has passed
   bool count = true;                      ///< RowCursor::total() is wanted
+  /// A total that would take long to count may be told as "at least so many":
+  /// RowCursor::at_least().
+  bool bounded = false;
 };
 
 /// A row and where it was found. Borrowed.
@@ -81,6 +84,9 @@ class RowCursor {
   virtual ~RowCursor() = default;
   /// All rows of filter and sight, whatever offset and limit.
   [[nodiscard]] virtual std::uint64_t total() const = 0;
+  /// There may be more than total() rows, though not fewer, and it is more than the page's last row
+  /// where rows follow. Only where the request was `bounded`.
+  [[nodiscard]] virtual bool at_least() const { return false; }
   /// Changes when the rows of the source do; the same text, the same rows. For ETag.
   [[nodiscard]] virtual std::string state() const = 0;
   /// The latest moment of which the rows are.

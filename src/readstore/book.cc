@@ -199,7 +199,7 @@ base::Result<std::shared_ptr<const Tally>> TallyBook::at(Session& session, const
   return current_;
 }
 
-std::optional<std::uint64_t> CountCache::find(const std::string& state, const std::string& key) {
+std::optional<Counted> CountCache::find(const std::string& state, const std::string& key) {
   const std::lock_guard lock(mutex_);
   if (state != state_) return std::nullopt;
   const auto found = places_.find(key);
@@ -208,19 +208,26 @@ std::optional<std::uint64_t> CountCache::find(const std::string& state, const st
   return found->second->second;
 }
 
-void CountCache::keep(const std::string& state, const std::string& key, std::uint64_t rows) {
+void CountCache::forget(Order::iterator place) {
+  groups_ -= groups_of(place->second);
+  places_.erase(place->first);
+  order_.erase(place);
+}
+
+void CountCache::keep(const std::string& state, const std::string& key, Counted counted) {
   const std::lock_guard lock(mutex_);
   if (state != state_) {
     order_.clear();
     places_.clear();
+    groups_ = 0;
     state_ = state;
   }
-  if (places_.contains(key)) return;
-  order_.emplace_front(key, rows);
+  if (const auto known = places_.find(key); known != places_.end()) forget(known->second);
+  groups_ += groups_of(counted);
+  order_.emplace_front(key, std::move(counted));
   places_.emplace(key, order_.begin());
-  if (order_.size() > kMost) {
-    places_.erase(order_.back().first);
-    order_.pop_back();
+  while (order_.size() > kMost || (groups_ > kMostGroups && order_.size() > 1)) {
+    forget(std::prev(order_.end()));
   }
 }
 

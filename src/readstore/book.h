@@ -49,19 +49,39 @@ class TallyBook {
   std::shared_ptr<const Tally> current_;
 };
 
-/// Totals of filters for one state. Bounded. Thread-safe.
+/// How many rows a filter leaves.
+struct Counted {
+  std::uint64_t rows = 0;
+  bool at_least = false;  ///< nobody counted further
+  /// SQLite, `at_least`: the part of the table in which they are, in thousandths; 0: not known.
+  std::uint64_t share = 0;
+  /// By the first `fields` columns of a place, so that deep pages need not pass all rows before
+  /// them; none: not counted so.
+  std::shared_ptr<const InventoryTally> places = nullptr;
+  std::size_t fields = 0;
+};
+
+/// What is known of filters for one state. Bounded. Thread-safe.
 class CountCache {
  public:
-  [[nodiscard]] std::optional<std::uint64_t> find(const std::string& state, const std::string& key);
-  void keep(const std::string& state, const std::string& key, std::uint64_t rows);
+  [[nodiscard]] std::optional<Counted> find(const std::string& state, const std::string& key);
+  /// Instead of what was known of it.
+  void keep(const std::string& state, const std::string& key, Counted counted);
 
  private:
   static constexpr std::size_t kMost = 4096;
-  using Order = std::list<std::pair<std::string, std::uint64_t>>;  ///< last used first
+  static constexpr std::size_t kMostGroups = 100'000;        ///< of all filters
+  using Order = std::list<std::pair<std::string, Counted>>;  ///< last used first
+
+  static std::size_t groups_of(const Counted& counted) {
+    return counted.places ? counted.places->groups().size() : 0;
+  }
+  void forget(Order::iterator place);
 
   std::mutex mutex_;
   std::string state_;
   Order order_;
+  std::size_t groups_ = 0;
   std::unordered_map<std::string, Order::iterator> places_;
 };
 

@@ -277,24 +277,31 @@ std::string Dialect::attribute_is(Query& query, std::string_view name,
   return fmt::format("({} IN ({}) AND {})", attribute(query, name), values, out);
 }
 
+bool Dialect::searches_by_index(std::string_view search) const {
+  return !postgres_ && search_index_ && json_string(search).size() == search.size() + 2 &&
+         has_trigrams(search);
+}
+
 std::string Dialect::found(Query& query, std::string_view search) const {
-  const std::string pattern = query.bind(pattern_of(search));
   const std::string like = postgres_ ? "COLLATE \"C\" ILIKE" : "LIKE";
-  const std::string ends = pattern + " ESCAPE '\\'";
+  const std::string ends = query.bind(pattern_of(search)) + " ESCAPE '\\'";
   std::string fields;
   for (const Field field : {Field::kNamespace, Field::kName, Field::kKind}) {
     fields += fmt::format("{} {} {} OR ", value(field), like, ends);
   }
   std::string out;
-  const std::string quoted = json_string(search);
-  if (search_index_ && quoted.size() == search.size() + 2 && has_trigrams(search)) {
+  std::string attributes;
+  // Nothing of it is escaped in JSON: it stands in the payload as it is, which is told quickly.
+  const bool plain = json_string(search).size() == search.size() + 2;
+  if (searches_by_index(search)) {
     out = fmt::format("{}rowid IN (SELECT s.rowid FROM {} AS s WHERE s.payload LIKE {}) AND ",
                       alias_, tables_.search, query.bind(fmt::format("%{}%", search)));
-  } else if (quoted.size() == search.size() + 2) {
-    // Nothing of it is escaped in JSON: it stands in the payload as it is. That is told quickly,
-    // and an index on trigrams can tell it.
-    out = fmt::format("{} {} {} AND ", postgres_ ? "(" + payload_text() + ")" : payload_text(),
-                      postgres_ ? "ILIKE" : "LIKE", ends);
+  } else if (plain && !postgres_) {
+    out = fmt::format("{} LIKE {} AND ", payload_text(), ends);
+  } else if (plain && search_index_) {  // an index on trigrams can tell it
+    out = fmt::format("({}) ILIKE {} AND ", payload_text(), ends);
+  } else if (plain) {
+    attributes = fmt::format("({} ->> 'attributes') {} {} AND ", payload(), like, ends);
   }
   const std::string values =
       postgres_ ? fmt::format(
@@ -306,7 +313,7 @@ std::string Dialect::found(Query& query, std::string_view search) const {
                       "SELECT 1 FROM json_each({}, '$.attributes') AS a WHERE CASE a.type WHEN "
                       "'true' THEN 'true' WHEN 'false' THEN 'false' ELSE a.value END {} {}",
                       payload(), like, ends);
-  return fmt::format("({}({}EXISTS ({})))", out, fields, values);
+  return fmt::format("({}({}{}EXISTS ({})))", out, fields, attributes, values);
 }
 
 std::string Dialect::where(Query& query, const readapi::RowFilter& filter,

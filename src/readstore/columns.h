@@ -74,9 +74,11 @@ class Dialect {
   [[nodiscard]] bool postgres() const { return postgres_; }
   /// Name of the column that tells since when a row stands as it does.
   void set_since(std::string column) { since_ = std::move(column); }
-  /// SQLite: where an index on texts is there, searching begins with it. Pays where the whole table
-  /// would be searched.
-  void use_search_index() { search_index_ = !tables_.search.empty(); }
+  /// Where an index on texts is there, searching begins with it. Pays where the whole table would
+  /// be searched.
+  void use_search_index() { search_index_ = postgres_ || !tables_.search.empty(); }
+  /// SQLite: it is there and can find this text.
+  [[nodiscard]] bool searches_by_index(std::string_view search) const;
   [[nodiscard]] std::string since() const { return alias_ + since_; }
 
  private:

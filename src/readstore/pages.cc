@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
-#include "base/json/write.h"
-#include "dbfile/database.h"
 #include "readstore/columns.h"
+#include "readstore/page_queries.h"
 #include "readstore/row_text.h"
 
 namespace kollect::readstore {
@@ -20,18 +22,18 @@ using readapi::SourceRow;
 
 /// Longer texts are nobody's search.
 constexpr std::size_t kLongestSearch = 1'000;
-
-std::string select_list(const Dialect& dialect, std::string_view alias) {
-  return fmt::format("{0}cluster, {0}inventory_namespace, {0}inventory_name, {1}, {2}", alias,
-                     dialect.time(dialect.since().substr(alias.size())), dialect.payload_text());
-}
-
+/// Rows before a page whose total may be bounded; behind more of them all are counted.
+constexpr std::uint64_t kDeepestBounded = 20'000;
 /// What every cursor is.
 class TableCursor : public readapi::RowCursor {
  public:
-  TableCursor(std::unique_ptr<Session> session, Stand stand, std::uint64_t total)
-      : session_(std::move(session)), stand_(std::move(stand)), total_(total) {}
+  TableCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total)
+      : session_(std::move(session)),
+        stand_(std::move(stand)),
+        total_(total.rows),
+        at_least_(total.at_least) {}
   [[nodiscard]] std::uint64_t total() const override { return total_; }
+  [[nodiscard]] bool at_least() const override { return at_least_; }
   [[nodiscard]] std::string state() const override { return stand_.state; }
   [[nodiscard]] base::WallTime updated_at() const override { return stand_.updated_at; }
 
@@ -41,10 +43,12 @@ class TableCursor : public readapi::RowCursor {
         KL_ASSIGN(rows_, next_answer());
         if (!rows_) return std::nullopt;
       }
+      if (std::exchange(stands_, false)) break;
       KL_ASSIGN(const bool more, rows_->next());
       if (more) break;
       rows_.reset();
     }
+    ++given_;
     SourceRow out;
     KL_ASSIGN(out.row, text_.read(rows_->text(4)));
     cluster_ = rows_->text(0);
@@ -63,11 +67,20 @@ class TableCursor : public readapi::RowCursor {
   /// The next piece; null: there is none.
   virtual base::Result<std::unique_ptr<Rows>> next_answer() = 0;
   Session& session() { return *session_; }
+  [[nodiscard]] std::uint64_t given() const { return given_; }
+  /// An answer whose first row has been looked at.
+  void begin_with(std::unique_ptr<Rows> rows) {
+    rows_ = std::move(rows);
+    stands_ = true;
+  }
 
  private:
   std::unique_ptr<Session> session_;
   Stand stand_;
   std::uint64_t total_;
+  bool at_least_;
+  bool stands_ = false;  ///< the current row of `rows_` is still to be given
+  std::uint64_t given_ = 0;
   RowText text_;
   std::string cluster_;
   std::string inventory_namespace_;
@@ -79,11 +92,17 @@ class TableCursor : public readapi::RowCursor {
 /// One statement.
 class PlainCursor final : public TableCursor {
  public:
-  PlainCursor(std::unique_ptr<Session> session, Stand stand, std::uint64_t total,
+  PlainCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total,
               std::optional<Query> query, bool whole)
       : TableCursor(std::move(session), std::move(stand), total),
         query_(std::move(query)),
         whole_(whole) {}
+  /// The first row of `rows` has been looked at.
+  PlainCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total,
+              std::unique_ptr<Rows> rows)
+      : TableCursor(std::move(session), std::move(stand), total) {
+    begin_with(std::move(rows));
+  }
 
  private:
   base::Result<std::unique_ptr<Rows>> next_answer() override {
@@ -92,229 +111,42 @@ class PlainCursor final : public TableCursor {
     return session().ask(query, whole_);
   }
   std::optional<Query> query_;
-  bool whole_;
+  bool whole_ = true;
 };
 
-/// The statements of a request over tables of rows that stand now.
-class PageQueries {
+/// The rows of one time of export after those of another, until the page is full.
+class TimesCursor final : public TableCursor {
  public:
-  PageQueries(bool postgres, const Tables& tables, const RowRequest& request,
-              const PageLimits& limits)
-      : postgres_(postgres), tables_(tables), request_(request), limits_(limits) {}
-
-  /// Slices of one statement: one in SQLite, in PostgreSQL as many as make a short answer.
-  [[nodiscard]] std::size_t together(const std::vector<Slice>& slices, std::size_t first) const {
-    std::uint64_t rows = slices[first].take;
-    std::size_t count = 1;
-    while (postgres_ && first + count < slices.size() &&
-           rows + slices[first + count].take <= limits_.whole) {
-      rows += slices[first + count++].take;
-    }
-    return count;
-  }
-  [[nodiscard]] Query of_slices(const std::vector<Slice>& slices, std::size_t first,
-                                std::size_t count) const {
-    return postgres_ && count > 1 ? lateral(slices, first, count) : of_slice(slices[first]);
-  }
-  /// Rows of some places, all sorted.
-  [[nodiscard]] Query sorted(const std::vector<const TallyGroup*>& groups, const Column& by) const {
-    Query query(postgres_);
-    const Dialect dialect(postgres_, tables_, "r.");
-    query.add(fmt::format("SELECT {} {}", select_list(dialect, "r."), from_places(query, groups)));
-    query.add(" AND " + dialect.where(query, request_.filter, request_.sight));
-    order_and_page(query, dialect, by);
-    return query;
-  }
-  [[nodiscard]] Query count_in(const std::vector<const TallyGroup*>& groups) const {
-    Query query(postgres_);
-    const Dialect dialect(postgres_, tables_, "r.");
-    query.add(fmt::format("SELECT count(*) {}", from_places(query, groups)));
-    query.add(" AND " + dialect.where(query, request_.filter, request_.sight));
-    return query;
-  }
-  [[nodiscard]] Query plain(const Column* by) const {
-    Query query(postgres_);
-    Dialect dialect(postgres_, tables_);
-    dialect.use_search_index();
-    query.add(fmt::format("SELECT {} FROM {}", select_list(dialect, ""), tables_.rows));
-    if (!postgres_) query.add(hint(by));
-    query.add(" WHERE " + dialect.where(query, request_.filter, request_.sight));
-    order_and_page(query, dialect, by == nullptr ? Column{Field::kCluster, {}} : *by);
-    return query;
-  }
-  [[nodiscard]] Query count() const {
-    Query query(postgres_);
-    Dialect dialect(postgres_, tables_);
-    dialect.use_search_index();
-    query.add(fmt::format("SELECT count(*) FROM {} WHERE ", tables_.rows));
-    query.add(dialect.where(query, request_.filter, request_.sight));
-    return query;
-  }
-  /// Rows of a moment that has passed; `counted`: only how many.
-  [[nodiscard]] Query of_moment(const Column& by, bool counted) const {
-    Query query(postgres_);
-    Dialect dialect(postgres_, tables_);
-    dialect.set_since("valid_from");
-    query.add(fmt::format("SELECT {} FROM {} WHERE ",
-                          counted ? "count(*)" : select_list(dialect, ""), tables_.history));
-    const std::string at = dialect.moment(query, *request_.at);
-    query.add(fmt::format("valid_from <= {0} AND (valid_to IS NULL OR valid_to > {0}) AND ", at));
-    query.add(dialect.where(query, request_.filter, request_.sight));
-    if (!counted) order_and_page(query, dialect, by);
-    return query;
-  }
+  TimesCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total, bool postgres,
+              RowRequest request, std::vector<std::string> times, const PageLimits& limits)
+      : TableCursor(std::move(session), std::move(stand), total),
+        request_(std::move(request)),
+        times_(std::move(times)),
+        whole_(request_.limit <= limits.whole),
+        queries_(postgres, this->session().tables(), request_, limits) {}
 
  private:
-  [[nodiscard]] std::string direction() const { return request_.order.descending ? " DESC" : ""; }
-
-  [[nodiscard]] std::string indexed_by(std::string_view suffix) const {
-    return " INDEXED BY " + dbfile::quote_name(tables_.rows_name + std::string(suffix));
+  base::Result<std::unique_ptr<Rows>> next_answer() override {
+    if (at_ == times_.size() || given() >= request_.limit) return nullptr;
+    return session().ask(queries_.of_time(times_[at_++], request_.limit - given()), whole_);
   }
 
-  /// SQLite without statistics takes the index whose first columns are compared; where rows are to
-  /// come in an order that another one has, it is named.
-  [[nodiscard]] std::string hint(const Column* by) const {
-    if (by == nullptr || !in_tally(request_.filter)) return "";
-    if (by->field == Field::kName && tables_.by_name) return indexed_by("_by_name");
-    if (by->field == Field::kExportedAt && tables_.by_export) return indexed_by("_by_export");
-    return "";
-  }
-
-  void order_and_page(Query& query, const Dialect& dialect, const Column& by) const {
-    std::string first;
-    if (by.field == Field::kAttribute) {
-      first = dialect.attribute(query, by.attribute);
-      if (postgres_) first += request_.order.descending ? " DESC NULLS LAST" : " NULLS FIRST";
-    } else if (by.field != Field::kCluster) {
-      first = dialect.ordered(by.field);
-    }
-    if (!first.empty()) {
-      if (by.field != Field::kAttribute || !postgres_) first += direction();
-      first += ", ";
-    }
-    query.add(fmt::format(" ORDER BY {}{}", first, dialect.canonical(direction())));
-    if (request_.limit != 0) {
-      query.add(fmt::format(" LIMIT {}", request_.limit));
-    } else if (!postgres_) {
-      query.add(" LIMIT -1");
-    }
-    query.add(fmt::format(" OFFSET {}", std::min<std::uint64_t>(request_.offset, INT64_MAX)));
-  }
-
-  [[nodiscard]] static Field place_field(std::size_t i) { return static_cast<Field>(i); }
-  [[nodiscard]] std::size_t compared(const Slice& slice) const {
-    return slice.whole_place ? kPlaceFields : kTallyFields;
-  }
-
-  [[nodiscard]] Query of_slice(const Slice& slice) const {
-    Query query(postgres_);
-    const Dialect dialect(postgres_, tables_);
-    query.add(fmt::format("SELECT {} FROM {}", select_list(dialect, ""), tables_.rows));
-    if (!postgres_) {
-      query.add(indexed_by("_by_place"));
-    }
-    query.add(" WHERE ");
-    for (std::size_t i = 0; i < compared(slice); ++i) {
-      query.add(fmt::format("{} = {} AND ", dialect.ordered(place_field(i)),
-                            query.bind(slice.group.values[i])));
-    }
-    query.add(dialect.where(query, request_.filter, request_.sight));
-    query.add(fmt::format(" ORDER BY {0}{2}, {1}{2} LIMIT {3} OFFSET {4}",
-                          dialect.ordered(Field::kName), dialect.ordered(Field::kUid), direction(),
-                          slice.take, slice.skip));
-    return query;
-  }
-
-  /// Places as a JSON list of objects a, b, c, ...
-  static std::string places_text(const std::vector<Slice>& slices, std::size_t first,
-                                 std::size_t count) {
-    std::string out = "[";
-    for (std::size_t s = 0; s < count; ++s) {
-      const Slice& slice = slices[first + s];
-      out += fmt::format("{}{{\"o\":{},\"s\":{},\"t\":{}", s == 0 ? "" : ",", s, slice.skip,
-                         slice.take);
-      append_values(out, slice.group, kTallyFields);
-      out += "}";
-    }
-    return out + "]";
-  }
-  static void append_values(std::string& out, const TallyGroup& group, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      out += fmt::format(",\"c{}\":", i);
-      base::json::append_string(out, group.values[i]);
-    }
-  }
-
-  [[nodiscard]] Query lateral(const std::vector<Slice>& slices, std::size_t first,
-                              std::size_t count) const {
-    Query query(true);
-    const Dialect dialect(true, tables_, "r.");
-    query.add("SELECT x.* FROM jsonb_to_recordset(");
-    query.add(query.bind(places_text(slices, first, count)));
-    query.add(
-        "::jsonb) AS g(o int, s bigint, t bigint, c0 text, c1 text, c2 text, c3 text, c4 "
-        "text, c5 text, c6 text, c7 text, c8 text) CROSS JOIN LATERAL (SELECT ");
-    query.add(fmt::format("{}, {} AS sort_name, r.source_uid AS sort_uid FROM {} AS r WHERE ",
-                          select_list(dialect, "r."), dialect.value(Field::kName), tables_.rows));
-    for (std::size_t i = 0; i < compared(slices[first]); ++i) {
-      query.add(fmt::format("{} = g.c{} AND ", dialect.ordered(place_field(i)), i));
-    }
-    query.add(dialect.where(query, request_.filter, request_.sight));
-    query.add(
-        fmt::format(" ORDER BY {0}{2}, {1}{2} LIMIT g.t OFFSET g.s) AS x ORDER BY g.o, "
-                    "x.sort_name COLLATE \"C\"{2}, x.sort_uid COLLATE \"C\"{2}",
-                    dialect.ordered(Field::kName), dialect.ordered(Field::kUid), direction()));
-    return query;
-  }
-
-  /// Rows of places, found along the index; ends with a condition.
-  [[nodiscard]] std::string from_places(Query& query,
-                                        const std::vector<const TallyGroup*>& groups) const {
-    std::string list = "[";
-    const TallyGroup* last = nullptr;
-    for (const TallyGroup* group : groups) {
-      if (last != nullptr && last->same_place(*group)) continue;
-      list += list.size() == 1 ? "{\"o\":0" : ",{\"o\":0";
-      append_values(list, *group, kPlaceFields);
-      list += "}";
-      last = group;
-    }
-    list += "]";
-    const Dialect dialect(postgres_, tables_, "r.");
-    const std::string place = query.bind(list);
-    std::string out;
-    if (postgres_) {
-      out = fmt::format(
-          "FROM jsonb_to_recordset({}::jsonb) AS g(c0 text, c1 text, c2 text, c3 text, c4 text, c5 "
-          "text) CROSS JOIN {} AS r WHERE ",
-          place, tables_.rows);
-    } else {
-      out = fmt::format("FROM json_each({}) AS g CROSS JOIN {} AS r{} WHERE ", place, tables_.rows,
-                        indexed_by("_by_place"));
-    }
-    for (std::size_t i = 0; i < kPlaceFields; ++i) {
-      out += fmt::format(
-          "{}{} = {}", i == 0 ? "" : " AND ", dialect.ordered(place_field(i)),
-          postgres_ ? fmt::format("g.c{}", i) : fmt::format("json_extract(g.value, '$.c{}')", i));
-    }
-    return out;
-  }
-
-  bool postgres_;
-  const Tables& tables_;
-  const RowRequest& request_;
-  PageLimits limits_;
+  RowRequest request_;
+  std::vector<std::string> times_;
+  bool whole_;
+  PageQueries queries_;
+  std::size_t at_ = 0;
 };
 
 /// Slice after slice.
 class SliceCursor final : public TableCursor {
  public:
-  SliceCursor(std::unique_ptr<Session> session, Stand stand, std::uint64_t total, bool postgres,
-              RowRequest request, std::shared_ptr<const Tally> tally, std::vector<Slice> slices,
+  SliceCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total, bool postgres,
+              RowRequest request, std::shared_ptr<const void> texts, std::vector<Slice> slices,
               const PageLimits& limits)
       : TableCursor(std::move(session), std::move(stand), total),
         request_(std::move(request)),
-        tally_(std::move(tally)),
+        texts_(std::move(texts)),
         slices_(std::move(slices)),
         limits_(limits),
         queries_(postgres, this->session().tables(), request_, limits) {}
@@ -329,7 +161,7 @@ class SliceCursor final : public TableCursor {
   }
 
   RowRequest request_;
-  std::shared_ptr<const Tally> tally_;  ///< owns the slices' texts
+  std::shared_ptr<const void> texts_;  ///< of the slices
   std::vector<Slice> slices_;
   PageLimits limits_;
   PageQueries queries_;
@@ -357,75 +189,261 @@ class Opening {
     if (!request_.order.by.empty()) {
       KL_ASSIGN(by_, read_column(request_.order.by));
     }
-    if (impossible(request_.filter)) return plain(std::nullopt, 0);
+    if (impossible(request_.filter)) return plain(std::nullopt, {});
     if (request_.at) return of_moment(counts);
     const Dialect dialect(postgres_, session_->tables());
     KL_ASSIGN(const auto tally, book.at(*session_, dialect, stand_));
+    std::vector<const TallyGroup*> groups;
     if (tally) {
-      auto groups = tally->matching(request_.filter, request_.sight);
+      groups = tally->matching(request_.filter, request_.sight);
       if (in_tally(request_.filter)) return along_tally(tally, std::move(groups));
       const bool few = total_of(groups) <= limits_.sortable && request_.filter.uid.empty();
       if (few && session_->tables().by_place) return among(groups, counts);
     }
-    KL_ASSIGN(const std::uint64_t total, total_of_query(queries_.count(), counts, ""));
-    return plain(queries_.plain(by_ ? &*by_ : nullptr), total);
+    if (!request_.filter.search.empty()) {
+      KL_ASSIGN(auto found, first_found(counts));
+      if (found) return found;
+    }
+    KL_ASSIGN(const Counted counted, count(counts, groups));
+    return page(counted, groups);
   }
 
  private:
-  base::Result<std::unique_ptr<readapi::RowCursor>> along_tally(
-      const std::shared_ptr<const Tally>& tally, std::vector<const TallyGroup*> groups) {
-    const std::uint64_t total = total_of(groups);
-    const bool in_groups = !by_ || by_->in_tally();
-    if (!session_->tables().by_place) {
-      return plain(queries_.plain(by_ ? &*by_ : nullptr), total);
+  using Opened = base::Result<std::unique_ptr<readapi::RowCursor>>;
+
+  [[nodiscard]] bool canonical() const { return !by_ || by_->field == Field::kCluster; }
+  [[nodiscard]] const Column* by() const { return by_ ? &*by_ : nullptr; }
+  [[nodiscard]] bool whole() const {
+    return request_.limit != 0 && request_.limit <= limits_.whole;
+  }
+
+  Opened along_tally(const std::shared_ptr<const Tally>& tally,
+                     std::vector<const TallyGroup*> groups) {
+    const Counted total{.rows = total_of(groups)};
+    if (!session_->tables().by_place) return plain(queries_.plain(by(), false), total);
+    if (by_ && by_->field == Field::kExportedAt && total.rows > limits_.sortable) {
+      KL_ASSIGN(auto times, few_times());
+      if (times.size() > 1) return of_times(std::move(times), total);
+      if (times.size() == 1) by_.reset();  // all of one time: in canonical order
     }
-    if (!in_groups) {
-      return plain(
-          total <= limits_.sortable ? queries_.sorted(groups, *by_) : queries_.plain(&*by_), total);
+    if (by_ && !by_->in_tally()) {
+      return plain(total.rows <= limits_.sortable ? queries_.sorted(groups, *by_, false)
+                                                  : queries_.plain(by(), false),
+                   total);
     }
     sort_groups(groups, by_ ? by_->field : Field::kCluster, request_.order.descending);
     const bool by_place = !by_ || static_cast<std::size_t>(by_->field) < kPlaceFields;
-    auto slices = cut(groups, request_.offset, request_.limit, by_place);
+    return of_slices(total, tally, groups, by_place ? kPlaceFields : kTallyFields);
+  }
+
+  Opened of_slices(const Counted& total, std::shared_ptr<const void> texts,
+                   const std::vector<const TallyGroup*>& groups, std::size_t fields) {
+    auto slices = cut(groups, request_.offset, request_.limit, fields);
     return std::make_unique<SliceCursor>(std::move(session_), std::move(stand_), total, postgres_,
-                                         request_, tally, std::move(slices), limits_);
+                                         request_, std::move(texts), std::move(slices), limits_);
   }
 
-  /// Other conditions than those of the tally, but few rows to ask.
-  base::Result<std::unique_ptr<readapi::RowCursor>> among(
-      const std::vector<const TallyGroup*>& groups, CountCache& counts) {
-    KL_ASSIGN(const std::uint64_t total, total_of_query(queries_.count_in(groups), counts, ""));
-    return plain(queries_.sorted(groups, by_ ? *by_ : Column{Field::kCluster, {}}), total);
+  /// The times of exports of all rows, in the order of the request; empty: there are too many, or
+  /// the page is none of the first.
+  base::Result<std::vector<std::string>> few_times() {
+    std::vector<std::string> out;
+    if (!session_->tables().by_export || request_.limit == 0) return out;
+    KL_ASSIGN(const auto rows, session_->ask(queries_.times(limits_.times + 1), true));
+    while (true) {
+      KL_ASSIGN(const bool more, rows->next());
+      if (!more) break;
+      out.emplace_back(rows->text(0));
+    }
+    const bool first_page = out.size() == 1 || request_.offset == 0;
+    if (out.size() > limits_.times || !first_page) out.clear();
+    return out;
   }
 
-  base::Result<std::unique_ptr<readapi::RowCursor>> of_moment(CountCache& counts) {
+  Opened of_times(std::vector<std::string> times, const Counted& total) {
+    return std::make_unique<TimesCursor>(std::move(session_), std::move(stand_), total, postgres_,
+                                         request_, std::move(times), limits_);
+  }
+
+  /// Other conditions than those of the tally, but few rows to ask: all are looked at once, for the
+  /// page and its total.
+  Opened among(const std::vector<const TallyGroup*>& groups, CountCache& counts) {
+    const Column by = by_ ? *by_ : Column{Field::kCluster, {}};
+    const std::string key = key_of(request_.filter, request_.sight);
+    const auto known = known_count(counts, key);
+    if (known || !request_.count) {
+      return plain(queries_.sorted(groups, by, false), known.value_or(Counted{}));
+    }
+    KL_ASSIGN(auto rows, session_->ask(queries_.sorted(groups, by, true), whole()));
+    KL_ASSIGN(const bool found, rows->next());
+    Counted total;
+    if (found) {
+      total.rows = rows->number(PageQueries::kRowColumns);
+    } else if (request_.offset > 0) {
+      KL_ASSIGN(total.rows, number_of(queries_.count_in(groups)));
+    }
+    keep(counts, key, total);
+    if (!found) return plain(std::nullopt, total);
+    return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), total,
+                                         std::move(rows));
+  }
+
+  Opened of_moment(CountCache& counts) {
     if (session_->tables().history.empty()) return no_history();
     const Column by = by_ ? *by_ : Column{Field::kCluster, {}};
     const std::string at = base::format_rfc3339(*request_.at);
-    KL_ASSIGN(const std::uint64_t total, total_of_query(queries_.of_moment(by, true), counts, at));
+    const std::string key = at + key_of(request_.filter, request_.sight);
+    Counted total;
+    if (const auto known = known_count(counts, key)) {
+      total = *known;
+    } else if (request_.count) {
+      KL_ASSIGN(total.rows, number_of(queries_.of_moment(by, true)));
+      keep(counts, key, total);
+    }
     stand_.updated_at = std::min(stand_.updated_at, *request_.at);
     stand_.state += "@" + at;
     return plain(queries_.of_moment(by, false), total);
   }
 
-  base::Result<std::uint64_t> total_of_query(const Query& query, CountCache& counts,
-                                             const std::string& at) {
-    if (!request_.count) return 0;
-    const std::string key = at + key_of(request_.filter, request_.sight);
-    // Without a table of exports nothing tells when a count has become wrong.
-    const bool keeps = !session_->tables().exports.empty();
-    if (const auto known = counts.find(stand_.state, key); known && keeps) return *known;
+  /// Without a table of exports nothing tells when a count has become wrong.
+  [[nodiscard]] bool keeps() const { return !session_->tables().exports.empty(); }
+  std::optional<Counted> known_count(CountCache& counts, const std::string& key) const {
+    auto known = keeps() ? counts.find(stand_.state, key) : std::nullopt;
+    if (known && known->at_least && known->rows < enough()) return std::nullopt;
+    return known;
+  }
+  void keep(CountCache& counts, const std::string& key, const Counted& counted) const {
+    if (keeps()) counts.keep(stand_.state, key, counted);
+  }
+  base::Result<std::uint64_t> number_of(const Query& query) {
     KL_ASSIGN(const auto rows, session_->ask(query, true));
     KL_ASSIGN(const bool found, rows->next());
-    const std::uint64_t total = found ? rows->number(0) : 0;
-    if (keeps) counts.keep(stand_.state, key, total);
-    return total;
+    return found ? rows->number(0) : 0;
   }
 
-  base::Result<std::unique_ptr<readapi::RowCursor>> plain(std::optional<Query> query,
-                                                          std::uint64_t total) {
-    const bool whole = request_.limit != 0 && request_.limit <= limits_.whole;
+  /// Counting may end when it is known that rows follow the page.
+  [[nodiscard]] bool bounds() const {
+    return request_.bounded && whole() && !request_.filter.search.empty() &&
+           request_.offset <= kDeepestBounded;
+  }
+  /// At so many rows.
+  [[nodiscard]] std::uint64_t enough() const {
+    if (!bounds()) return std::numeric_limits<std::uint64_t>::max();
+    return std::max(limits_.bounded, request_.offset + request_.limit + 1);
+  }
+
+  /// Columns of a place by which it pays to count; 0: none.
+  [[nodiscard]] std::size_t counted_fields(const std::vector<const TallyGroup*>& groups) const {
+    if (!session_->tables().by_place || groups.empty() || !request_.filter.uid.empty() ||
+        !request_.filter.name.empty()) {
+      return 0;
+    }
+    constexpr std::array<std::size_t, 3> kLevels = {kPlaceFields, 5, 3};
+    const auto* const level = std::ranges::find_if(kLevels, [&](std::size_t fields) {
+      return count_places(groups, fields) <= limits_.places;
+    });
+    return level == kLevels.end() ? 0 : *level;
+  }
+
+  base::Result<Counted> count(CountCache& counts, const std::vector<const TallyGroup*>& groups) {
+    if (!request_.count) return Counted{};
+    const std::string key = key_of(request_.filter, request_.sight);
+    if (const auto known = known_count(counts, key)) return *known;
+    if (some_.at_least && some_.rows >= enough()) return some_;
+    Counted out;
+    if (const std::size_t fields = counted_fields(groups); fields > 0) {
+      KL_ASSIGN(out, count_by_place(fields));
+    } else {
+      KL_ASSIGN(out.rows, number_of(queries_.count()));
+    }
+    keep(counts, key, out);
+    return out;
+  }
+
+  /// Searching: rows are found until there are many. Few of them are all there are: page and total
+  /// are known. Null: there are many, or it is known how many.
+  Opened first_found(CountCache& counts) {
+    const std::string key = key_of(request_.filter, request_.sight);
+    if (!request_.count || !whole() || known_count(counts, key)) return nullptr;
+    const std::uint64_t most = bounds() ? enough() : limits_.bounded + 1;
+    const Column by = by_ ? *by_ : Column{Field::kCluster, {}};
+    KL_ASSIGN(auto rows, session_->ask(queries_.first_found(by, most), true));
+    KL_ASSIGN(const bool found, rows->next());
+    if (!found && request_.offset > 0) return nullptr;
+    Counted total{.rows = found ? rows->number(PageQueries::kRowColumns) : 0};
+    total.at_least = total.rows >= most;
+    if (total.at_least) {
+      if (!postgres_) total.share = rows->number(PageQueries::kRowColumns + 1);
+      some_ = total;
+    }
+    if (!total.at_least || bounds()) keep(counts, key, total);
+    if (total.at_least) return nullptr;
+    if (!found) return plain(std::nullopt, total);
     return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), total,
-                                         std::move(query), whole);
+                                         std::move(rows));
+  }
+
+  base::Result<Counted> count_by_place(std::size_t fields) {
+    KL_ASSIGN(const auto rows, session_->ask(queries_.count_by_place(fields), true));
+    Counted out{.fields = fields};
+    auto places = std::make_shared<InventoryTally>();
+    while (true) {
+      KL_ASSIGN(const bool more, rows->next());
+      if (!more) break;
+      std::array<std::string_view, kTallyFields> values;
+      for (std::size_t i = 0; i < fields; ++i) values[i] = rows->text(static_cast<int>(i));
+      const std::uint64_t here = rows->number(static_cast<int>(fields));
+      places->add(values, here);
+      out.rows += here;
+    }
+    places->sort();
+    out.places = std::move(places);
+    return out;
+  }
+
+  Opened page(const Counted& counted, const std::vector<const TallyGroup*>& groups) {
+    const bool searches = !request_.filter.search.empty();
+    const bool broad = searches && pays_along_order(counted, total_of(groups));
+    if (counted.places && canonical() && request_.limit != 0 && (broad || !searches)) {
+      std::vector<const TallyGroup*> places;
+      for (const TallyGroup& group : counted.places->groups()) places.push_back(&group);
+      if (request_.order.descending) std::ranges::reverse(places);
+      if (request_.offset >= limits_.deep ||
+          (broad && lie_deep(*places.front(), groups, counted))) {
+        return of_slices(counted, counted.places, places, counted.fields);
+      }
+    }
+    return plain(queries_.plain(by(), broad && !postgres_), counted);
+  }
+
+  /// Whether many rows would be passed on the way to those of `first`.
+  [[nodiscard]] bool lie_deep(const TallyGroup& first, std::vector<const TallyGroup*> groups,
+                              const Counted& counted) const {
+    if (request_.order.descending) std::ranges::reverse(groups);
+    std::uint64_t before = 0;
+    for (const TallyGroup* group : groups) {
+      if (group->agrees(first, counted.fields)) return false;
+      before += group->rows;
+      if (before > limits_.sortable) return true;
+    }
+    return false;
+  }
+
+  /// Whether reading rows in the order that is asked for, until enough of them match, looks at
+  /// fewer than finding all that match and sorting them. `of`: rows among which they are.
+  [[nodiscard]] bool pays_along_order(const Counted& counted, std::uint64_t of) const {
+    if (!session_->tables().by_place || request_.limit == 0 || of == 0 || counted.rows == 0) {
+      return false;
+    }
+    const auto number = [](std::uint64_t rows) { return static_cast<double>(rows); };
+    const double part = counted.share > 0 ? number(counted.share) / 1000 : 1;
+    const double rows = number(counted.rows) / part;
+    const double wanted = number(request_.limit) + (counted.places ? 0 : number(request_.offset));
+    return rows > number(limits_.sortable) && wanted * number(of) < 2 * rows * rows;
+  }
+
+  Opened plain(std::optional<Query> query, const Counted& total) {
+    return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), total,
+                                         std::move(query), whole());
   }
 
   std::unique_ptr<Session> session_;
@@ -435,6 +453,7 @@ class Opening {
   PageLimits limits_;
   PageQueries queries_;
   std::optional<Column> by_;
+  Counted some_;  ///< of a search, when there are many
 };
 
 }  // namespace

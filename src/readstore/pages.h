@@ -17,6 +17,14 @@ struct PageLimits {
   std::uint64_t sortable = 5'000;
   /// An answer of so many rows may be in memory.
   std::uint64_t whole = 5'000;
+  /// Rows before a page that are not passed one by one where it is known how many lie where.
+  std::uint64_t deep = 500;
+  /// Places by which rows of a filter are counted.
+  std::size_t places = 2'000;
+  /// Times of exports that are read one by one.
+  std::size_t times = 64;
+  /// Totals may be told as "at least so many".
+  std::uint64_t bounded = 2'000;
 };
 
 /// Cursors over the rows of `request`. Takes the session over.

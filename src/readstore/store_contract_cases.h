@@ -1,6 +1,9 @@
 // The cases of store_fixture.h. A program includes this once. Only for *test.cc files.
 #pragma once
 
+#include <array>
+#include <random>
+
 #include "readstore/indexes.h"
 #include "readstore/store_fixture.h"
 
@@ -72,6 +75,74 @@ inline std::vector<RowFilter> filters() {
   return out;
 }
 
+/// Limits so small that every way of reading pages is gone over some rows.
+inline std::vector<PageLimits> small_limits() {
+  return {{},
+          {.sortable = 3, .whole = 5, .deep = 2, .times = 2, .bounded = 4},
+          {.sortable = 1, .whole = 1000, .deep = 1, .places = 6, .bounded = 1},
+          {.sortable = 0, .whole = 2, .deep = 0, .places = 0, .times = 1, .bounded = 10}};
+}
+
+/// Requests at random: filters of one to three columns of a row that is there, sometimes searches,
+/// sights, orders and windows.
+class RandomRequests {
+ public:
+  explicit RandomRequests(const std::vector<Placed>& rows) : rows_(rows) {}
+  RowRequest next() {
+    RowRequest out;
+    const Placed& one = rows_[pick(rows_.size())];
+    for (std::size_t i = pick(4); i > 0; --i) ask(out.filter, one);
+    if (pick(4) == 0) {
+      out.sight.clusters = std::vector<std::string>{pick(3) == 0 ? "eu-1" : one.cluster};
+    }
+    if (pick(4) == 0) out.sight.namespaces = std::vector<std::string>{"harbor"};
+    static constexpr std::array kOrders = {"",     "",           "cluster", "name",
+                                           "kind", "exportedAt", "uid",     "attributes.replicas"};
+    out.order = {kOrders[pick(kOrders.size())], pick(2) == 0};
+    out.offset = pick(2) == 0 ? 0 : pick(rows_.size() + 10);
+    out.limit = pick(6) == 0 ? 0 : 1 + pick(30);
+    out.bounded = pick(2) == 0;
+    return out;
+  }
+
+ private:
+  std::size_t pick(std::size_t below) { return random_() % below; }
+  void ask(RowFilter& filter, const Placed& one) {
+    static constexpr std::array kTexts = {"gold", "o", "dock", "reg/ships", "er", "true", "quay"};
+    switch (pick(10)) {
+      case 0:
+        filter.cluster = one.cluster;
+        break;
+      case 1:
+        filter.inventory_namespace = one.inventory_namespace;
+        break;
+      case 2:
+        filter.ns = pick(2) == 0 ? one.row.ns : one.row.target_namespace;
+        break;
+      case 3:
+        filter.target = one.row.target;
+        break;
+      case 4:
+        filter.kind = one.row.kind;
+        break;
+      case 5:
+        filter.name = one.row.name;
+        break;
+      case 6:
+        filter.attributes.emplace_back("tier", attribute_text(one.row, "tier"));
+        break;
+      case 7:
+        filter.attributes.emplace_back("replicas", attribute_text(one.row, "replicas"));
+        break;
+      default:
+        filter.search = kTexts[pick(kTexts.size())];
+        break;
+    }
+  }
+  const std::vector<Placed>& rows_;
+  std::mt19937 random_{20231114};
+};
+
 /// What would be SQL, a pattern or a path if it were not a parameter.
 inline std::vector<std::string> injections() {
   return {"' OR '1'='1",
@@ -104,7 +175,7 @@ TEST_P(StoreContract, PagesAreWhatTheFilterSays) {
   const std::vector<std::pair<std::uint64_t, std::uint64_t>> windows = {
       {0, 7}, {5, 20}, {0, 0}, {143, 10}, {9999, 10}};
   std::size_t turn = 0;
-  for (const PageLimits limits : {PageLimits{}, PageLimits{.sortable = 3, .whole = 5}}) {
+  for (const PageLimits& limits : small_limits()) {
     const auto source = open(limits);
     for (const RowFilter& filter : filters()) {
       for (int i = 0; i < 7; ++i, ++turn) {
@@ -122,6 +193,68 @@ TEST_P(StoreContract, PagesAreWhatTheFilterSays) {
       }
     }
   }
+}
+
+/// Rows of one export, then of several.
+TEST_P(StoreContract, RandomPagesAreWhatAPlainScanGives) {
+  auto rows = fleet_rows();
+  RandomRequests requests(rows);
+  for (const int second : {0, 10, 20, 30}) {
+    for (std::size_t i = 0; second > 0 && i < rows.size(); i += static_cast<std::size_t>(second)) {
+      rows[i].row.attributes = fmt::format(R"({{"replicas":{},"tier":"Gold"}})", second % 7);
+      rows[i].changed = second;
+    }
+    write(rows, second);
+    for (const PageLimits& limits : small_limits()) {
+      const auto source = open(limits);
+      for (int i = 0; i < 40; ++i) {
+        const RowRequest request = requests.next();
+        const Page want = expected(rows, request);
+        const Page got = read(*source, request);
+        const std::string what =
+            fmt::format("{} by '{}' {} from {} limit {}", key_of(request.filter, request.sight),
+                        request.order.by, request.order.descending, request.offset, request.limit);
+        ASSERT_EQ(got.lines, want.lines) << what;
+        if (!got.at_least) {
+          ASSERT_EQ(got.total, want.total) << what;
+          continue;
+        }
+        ASSERT_TRUE(request.bounded && !request.filter.search.empty()) << what;
+        ASSERT_LE(got.total, want.total) << what;
+        ASSERT_GE(got.total, limits.bounded) << what;
+        ASSERT_GT(got.total, request.offset + request.limit) << what;
+      }
+    }
+  }
+}
+
+/// The bounded total of a broad search, and the exact one after it.
+TEST_P(StoreContract, ATotalMayBeBounded) {
+  const auto rows = fleet_rows();
+  write(rows, 0);
+  const auto source = open({.sortable = 3, .bounded = 10});
+  RowRequest request{.filter = {.search = "o"}, .limit = 5, .bounded = true};
+  Page got = read(*source, request);
+  EXPECT_TRUE(got.at_least);
+  EXPECT_EQ(got.total, 10U);
+  request.offset = 20;
+  got = read(*source, request);
+  EXPECT_TRUE(got.at_least);
+  EXPECT_EQ(got.total, 26U);
+  EXPECT_EQ(got.lines, expected(rows, request).lines);
+  request.bounded = false;
+  got = read(*source, request);
+  EXPECT_FALSE(got.at_least);
+  EXPECT_EQ(got.total, expected(rows, request).total);
+  request.bounded = true;  // now that it is known
+  EXPECT_FALSE(read(*source, request).at_least);
+  request.filter.search = "UPPER";
+  request.offset = 0;
+  request.filter.cluster = "eu-1";
+  request.filter.ns = "quay";
+  got = read(*source, request);
+  EXPECT_FALSE(got.at_least);
+  EXPECT_EQ(got.total, expected(rows, request).total);
 }
 
 TEST_P(StoreContract, NobodySeesMoreThanHisSight) {

@@ -53,6 +53,7 @@ struct Placed {
   std::string inventory_namespace;
   std::string inventory;
   StoreRow row;
+  int changed = 0;  ///< second of the pass that changed it last
   [[nodiscard]] std::string line() const {
     return fmt::format("{}|{}|{}|{}|{}|{}|{}|{}", cluster, inventory_namespace, inventory,
                        row.target_namespace, row.target, row.ns, row.name, row.uid);
@@ -172,6 +173,7 @@ class StoreContract : public ::testing::TestWithParam<Store> {
     Lines lines;
     std::uint64_t total = 0;
     std::string state;
+    bool at_least = false;
   };
   Page read(readapi::Source& source, const RowRequest& request) const {
     Page out;
@@ -182,6 +184,7 @@ class StoreContract : public ::testing::TestWithParam<Store> {
     }
     out.total = (*cursor)->total();
     out.state = (*cursor)->state();
+    out.at_least = (*cursor)->at_least();
     while (true) {
       const auto next = (*cursor)->next();
       if (!next.has_value()) {
@@ -206,6 +209,7 @@ class StoreContract : public ::testing::TestWithParam<Store> {
       if (by == "namespace") return one.row.ns;
       if (by == "kind") return one.row.kind;
       if (by == "uid") return one.row.uid;
+      if (by == "exportedAt") return fmt::format("{:05}", one.changed);
       if (by == "attributes.replicas") return attribute_text(one.row, "replicas");
       return "";
     };

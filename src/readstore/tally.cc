@@ -34,8 +34,9 @@ bool passes(const TallyGroup& group, const readapi::RowFilter& filter,
 
 }  // namespace
 
-bool TallyGroup::same_place(const TallyGroup& other) const {
-  return std::equal(values.begin(), values.begin() + kPlaceFields, other.values.begin());
+bool TallyGroup::agrees(const TallyGroup& other, std::size_t fields) const {
+  return std::equal(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(fields),
+                    other.values.begin());
 }
 
 std::string_view InventoryTally::keep(std::string_view text) {
@@ -80,8 +81,16 @@ void sort_groups(std::vector<const TallyGroup*>& groups, Field by, bool descendi
   if (descending) std::reverse(groups.begin(), groups.end());
 }
 
+std::size_t count_places(const std::vector<const TallyGroup*>& groups, std::size_t fields) {
+  std::size_t out = groups.empty() ? 0 : 1;
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    if (!groups[i]->agrees(*groups[i - 1], fields)) ++out;
+  }
+  return out;
+}
+
 std::vector<Slice> cut(const std::vector<const TallyGroup*>& groups, std::uint64_t offset,
-                       std::uint64_t limit, bool by_place) {
+                       std::uint64_t limit, std::size_t fields) {
   std::vector<Slice> out;
   std::uint64_t left = limit == 0 ? std::numeric_limits<std::uint64_t>::max() : limit;
   for (std::size_t i = 0; i < groups.size() && left > 0;) {
@@ -89,13 +98,13 @@ std::vector<Slice> cut(const std::vector<const TallyGroup*>& groups, std::uint64
     std::uint64_t rows = 0;
     do {
       rows += groups[i++]->rows;
-    } while (by_place && i < groups.size() && groups[i]->same_place(first));
+    } while (i < groups.size() && groups[i]->agrees(first, fields));
     if (offset >= rows) {
       offset -= rows;
       continue;
     }
     const std::uint64_t take = std::min(rows - offset, left);
-    out.push_back({.group = first, .whole_place = by_place, .skip = offset, .take = take});
+    out.push_back({.group = first, .fields = fields, .skip = offset, .take = take});
     left -= take;
     offset = 0;
   }

@@ -25,11 +25,11 @@ struct TallyGroup {
   [[nodiscard]] std::string_view value(Field field) const {
     return values[static_cast<std::size_t>(field)];
   }
-  /// Rows next to each other in canonical order.
-  [[nodiscard]] bool same_place(const TallyGroup& other) const;
+  /// In the first `fields` columns.
+  [[nodiscard]] bool agrees(const TallyGroup& other, std::size_t fields) const;
 };
 
-/// Of one inventory in one cluster, in canonical order. Immutable when shared.
+/// Of one inventory in one cluster, or of one filter, in canonical order. Immutable when shared.
 class InventoryTally {
  public:
   void add(const std::array<std::string_view, kTallyFields>& values, std::uint64_t rows);
@@ -42,10 +42,11 @@ class InventoryTally {
   std::vector<TallyGroup> groups_;
 };
 
-/// The rows of a page that lie in one group or place: `skip` of them before, `take` wanted.
+/// The rows of a page that agree in the first `fields` columns: `skip` of them before, `take`
+/// wanted.
 struct Slice {
   TallyGroup group;
-  bool whole_place = true;  ///< all groups of the place that the filter lets through
+  std::size_t fields = kPlaceFields;  ///< the others of `group` are those of any of the rows
   std::uint64_t skip = 0;
   std::uint64_t take = 0;
 };
@@ -67,10 +68,12 @@ class Tally {
 std::uint64_t total_of(const std::vector<const TallyGroup*>& groups);
 /// Sorted by a column of the tally, equal ones in canonical order; the other way round as a whole.
 void sort_groups(std::vector<const TallyGroup*>& groups, Field by, bool descending);
-/// Where the rows from `offset` on lie; `limit` 0: all of them. `by_place`: groups of one place are
-/// one slice (canonical order).
+/// How many of `groups` (in canonical order) differ in their first `fields` columns.
+std::size_t count_places(const std::vector<const TallyGroup*>& groups, std::size_t fields);
+/// Where the rows from `offset` on lie; `limit` 0: all of them. Neighbours that agree in the first
+/// `fields` columns are one slice.
 std::vector<Slice> cut(const std::vector<const TallyGroup*>& groups, std::uint64_t offset,
-                       std::uint64_t limit, bool by_place);
+                       std::uint64_t limit, std::size_t fields);
 /// Rows by the values of some columns, most rows first, then by the values.
 std::vector<readapi::Group> count_by(const std::vector<const TallyGroup*>& groups,
                                      const std::vector<Column>& by, std::size_t limit);
