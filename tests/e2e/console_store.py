@@ -65,14 +65,15 @@ def long_store(folder, rows):
 
 
 class Serve:
-    """`kollect serve`, up when it is made."""
+    """`kollect serve`, up when it is made. `database`: a file of SQLite, or the address of a store."""
 
     def __init__(self, folder, database, *flags, port=None):
         self.port = port or harness.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.log = folder / f"serve-{self.port}.log"
         with self.log.open("ab") as log:
-            self.process = harness.start("serve", "--store", f"sqlite:{database}", "--listen", f"127.0.0.1:{self.port}", *flags, stdout=log, stderr=log)
+            address = database if "://" in str(database) else f"sqlite:{database}"
+            self.process = harness.start("serve", "--store", address, "--listen", f"127.0.0.1:{self.port}", *flags, stdout=log, stderr=log)
         while True:
             try:
                 if self.ask("/healthz")[0] == 200:

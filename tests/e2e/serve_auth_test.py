@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`kollect serve --auth-mode kubernetes`: who may read a SQLite file, by the tokens and roles of a real kube-apiserver."""
+"""`kollect serve --auth-mode kubernetes`: who may read a SQLite file, by the tokens and roles of a real kube-apiserver, and what the
+web console says to them."""
 import json
 import pathlib
 import tempfile
@@ -8,6 +9,7 @@ import harness
 import manifests as m
 import operator_test as op
 import read_api
+from browser import Browser
 from read_api import Api
 from read_auth_test import role, token
 
@@ -108,6 +110,52 @@ class Rights(harness.Case):
                 stream = self.api(account).stream(path + query)
                 stream.close()
                 self.assertEqual(stream.status, wanted, (account, path, query))
+
+
+class InTheConsole(harness.Case):
+    def setUp(self):
+        super().setUp()
+        self.browser = Browser()
+        self.addCleanup(self.browser.close)
+
+    def sign_in(self, account, page=""):
+        self.browser.go(f"http://127.0.0.1:{G['serve'].port}/ui/{page}")
+        self.browser.sees("A token is needed")
+        self.browser.click("input[type=password]")
+        self.browser.type(G["tokens"][account])
+        self.browser.key("Enter")
+        return self.browser
+
+    def test_a_token_without_rights(self):
+        page = self.sign_in("nobody")
+        for address in ("", "inventory", "inventories"):
+            if address:
+                page.go(f"http://127.0.0.1:{G['serve'].port}/ui/{address}")
+            page.sees("Your token may not see this", ".notice-error")
+            page.sees("Name a namespace that you may read, or ask for the right to list kollectinventories.", ".notice-error")
+            page.sees("403 Forbidden", ".notice-error")
+            self.assertIsNone(page.run("document.querySelector('.row .name, .figure-value')"))
+        self.assertEqual(page.complaints(), [])
+        # Another namespace does not help, another token does.
+        page.click(".notice-error input")
+        page.type("ops")
+        page.key("Enter")
+        page.wait("new URLSearchParams(location.search).get('namespace') === 'ops'", "the namespace in the address")
+        page.sees("Your token may not see this", ".notice-error")
+        page.click("button", "Forget token")
+        page.sees("A token is needed")
+
+    def test_a_team_names_its_namespace(self):
+        page = self.sign_in("team", "inventory")
+        page.sees("Your token may not see this", ".notice-error")
+        page.click(".notice-error input")
+        page.type("ops")
+        page.key("Enter")
+        page.wait(f"document.querySelector('.count')?.innerText === '{ROWS['ops']} rows'", "rows of the team")
+        page.wait("document.querySelector('.notice-error') === null", "no error is left")
+        self.assertEqual(page.run("document.querySelectorAll('[data-table] .table-body .row').length"), ROWS["ops"])
+        self.assertNotIn("pay", page.text("[data-table]"))
+        self.assertEqual(page.complaints(), [])
 
 
 if __name__ == "__main__":
