@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/csv.h"
 #include "base/hash.h"
 #include "base/json/document.h"
 #include "base/json/write.h"
@@ -225,10 +226,10 @@ void append_json_cell(std::string& out, const Statement& statement, int column, 
 }
 
 std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  return "\"" + base::replace_all(std::string(text), "\"", "\"\"") + "\"";
+  if (!base::csv_needs_quotes(text)) return std::string(text);
+  std::string out;
+  base::append_csv_quoted(out, text);
+  return out;
 }
 
 /// Calls `row` for every row of the result.

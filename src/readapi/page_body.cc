@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/csv.h"
 #include "base/hash.h"
 #include "base/json/write.h"
 #include "inventory/row.h"
@@ -126,18 +127,12 @@ class SummaryBody final : public http::BodySource {
   const base::Logger* log_;
 };
 
-/// RFC 4180; values are as they are.
 void append_cell(std::string& out, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (base::csv_needs_quotes(text)) {
+    base::append_csv_quoted(out, text);
+  } else {
     out += text;
-    return;
   }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
 }
 
 class ExportBody final : public http::BodySource {

@@ -1,13 +1,16 @@
 // Inside of the service: what its routes share.
 #pragma once
 
+#include <expected>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/json/value.h"
 #include "readapi/page_body.h"
+#include "readapi/problems.h"
 #include "readapi/request.h"
 #include "readapi/service.h"
 #include "readapi/stream/hub.h"
@@ -22,6 +25,13 @@ struct ServiceCounts {
   std::map<int, std::uint64_t> answers;  ///< by status
   std::uint64_t dropped = 0;             ///< streams that were too slow
   std::shared_ptr<StreamSeats> seats;
+};
+
+/// Of Kollect's own objects, what a caller may read.
+struct Survey {
+  std::uint64_t targets = 0;
+  std::uint64_t sinks = 0;
+  std::vector<Problem> problems;  ///< the worst first
 };
 
 struct Service::Impl {
@@ -47,8 +57,8 @@ struct Service::Impl {
   http::Answer watch_changes(Call& call);
   base::Result<std::pair<std::unique_ptr<RowCursor>, SummaryFrame>> page(
       const Query& query, const Sight& sight, const base::Context& context);
-  /// Asks again whether the caller of a stream may still listen.
-  [[nodiscard]] std::function<Verdict()> asking_again(const Call& call) const;
+  /// What a stream of this caller needs, with its seat; or the answer that there is none.
+  [[nodiscard]] std::expected<StreamParts, http::Answer> open_stream(const Call& call) const;
   base::Result<> check_inventory(const Call& call);
 
   // service_objects.cc
@@ -57,6 +67,7 @@ struct Service::Impl {
   http::Answer inventories(Call& call);
   http::Answer clusters(Call& call);
   http::Answer overview(Call& call);
+  [[nodiscard]] Survey survey(const Call& call);
   base::Result<std::vector<InventoryState>> inventory_states(const Call& call);
 
   // service_files.cc

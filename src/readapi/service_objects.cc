@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +71,18 @@ bool before(const std::string& a, const std::string& b) {
   const auto right = base::parse_rfc3339(b);
   return left && right ? *left < *right : a < b;
 }
+
+/// The inventories of which exports are the newest and the oldest; null before one was.
+struct Freshness {
+  const InventoryState* freshest = nullptr;
+  const InventoryState* stalest = nullptr;
+
+  void note(const InventoryState& one) {
+    if (one.exported_at.empty()) return;
+    if (freshest == nullptr || before(freshest->exported_at, one.exported_at)) freshest = &one;
+    if (stalest == nullptr || before(one.exported_at, stalest->exported_at)) stalest = &one;
+  }
+};
 
 Value place(const InventoryState* inventory) {
   if (inventory == nullptr) return nullptr;
@@ -199,29 +212,55 @@ http::Answer Service::Impl::clusters(Call& call) {
   struct Sum {
     std::uint64_t inventories = 0;
     std::uint64_t rows = 0;
-    std::string newest;
-    std::string oldest;
+    Freshness freshness;
   };
   std::map<std::string, Sum> sums;
   for (const InventoryState& one : *all) {
     Sum& sum = sums[one.cluster];
     ++sum.inventories;
     sum.rows += one.rows;
-    if (one.exported_at.empty()) continue;
-    if (sum.newest.empty() || before(sum.newest, one.exported_at)) sum.newest = one.exported_at;
-    if (sum.oldest.empty() || before(one.exported_at, sum.oldest)) sum.oldest = one.exported_at;
+    sum.freshness.note(one);
   }
+  const auto time = [](const InventoryState* of) { return of == nullptr ? "" : of->exported_at; };
   Array items;
   for (const auto& [cluster, sum] : sums) {
     Object item;
     item.set("cluster", cluster);
     item.set("inventories", sum.inventories);
     item.set("rows", sum.rows);
-    item.set("exportedAt", sum.newest);
-    item.set("oldestExportedAt", sum.oldest);
+    item.set("exportedAt", time(sum.freshness.freshest));
+    item.set("oldestExportedAt", time(sum.freshness.stalest));
     items.emplace_back(std::move(item));
   }
   return answer_of(call, with_schema(std::move(items)));
+}
+
+Survey Service::Impl::survey(const Call& call) {
+  Survey out;
+  if (parts.objects == nullptr) return out;
+  const std::string& ns = call.query.filter.ns;
+  const Sight sight = call.narrow_sight();
+  for (const KindOfList& one : kLists) {
+    if (!one.namespaced && !ns.empty()) continue;
+    // The caller may list inventories; the conditions of anything else are told only in a list
+    // that it may read.
+    const bool inventories = one.resource == "kollectinventories";
+    if (!inventories &&
+        parts.access
+                .decide(context(options.request_limit), call.caller(),
+                        {.verb = "list", .resource = std::string(one.resource), .ns = ns})
+                .kind != Verdict::Kind::kAllowed) {
+      continue;
+    }
+    for (const Value& object : parts.objects->statuses(one.kind, ns)) {
+      if (!seen(sight.namespaces, std::string(object.text("namespace")))) continue;
+      if (one.list == "targets" || one.list == "clustertargets") ++out.targets;
+      if (one.list == "sinks") ++out.sinks;
+      if (auto problem = problem_of(object)) out.problems.push_back(std::move(*problem));
+    }
+  }
+  std::ranges::sort(out.problems);
+  return out;
 }
 
 http::Answer Service::Impl::overview(Call& call) {
@@ -231,60 +270,31 @@ http::Answer Service::Impl::overview(Call& call) {
   count.limit = 1;
   const auto rows = parts.source.rows(context(options.request_limit), count);
   if (!rows) return error_answer(rows.error(), parts.log);
-  std::map<std::string, int> names;
-  const InventoryState* freshest = nullptr;
-  const InventoryState* stalest = nullptr;
+  std::set<std::string_view> names;
+  Freshness freshness;
   for (const InventoryState& one : *all) {
-    ++names[one.cluster];
-    if (one.exported_at.empty()) continue;
-    if (freshest == nullptr || before(freshest->exported_at, one.exported_at)) freshest = &one;
-    if (stalest == nullptr || before(one.exported_at, stalest->exported_at)) stalest = &one;
+    names.insert(one.cluster);
+    freshness.note(one);
   }
+  const Survey found = survey(call);
+  const bool objects = parts.objects != nullptr;
   Object out;
   out.set("schemaVersion", kSchemaVersion);
   out.set("store", parts.source.abilities().store);
   out.set("rows", (*rows)->total());
   out.set("clusters", static_cast<std::uint64_t>(names.size()));
   out.set("inventories", static_cast<std::uint64_t>(all->size()));
-  std::vector<Problem> problems;
-  std::uint64_t targets = 0;
-  std::uint64_t sinks = 0;
-  if (parts.objects != nullptr) {
-    const std::string& ns = call.query.filter.ns;
-    const Sight sight = call.narrow_sight();
-    for (const KindOfList& one : kLists) {
-      if (!one.namespaced && !ns.empty()) continue;
-      // The caller may list inventories; the conditions of anything else are told only in a list
-      // that it may read.
-      const bool inventories = one.resource == "kollectinventories";
-      if (!inventories &&
-          parts.access
-                  .decide(context(options.request_limit), call.caller(),
-                          {.verb = "list", .resource = std::string(one.resource), .ns = ns})
-                  .kind != Verdict::Kind::kAllowed) {
-        continue;
-      }
-      for (const Value& object : parts.objects->statuses(one.kind, ns)) {
-        if (!seen(sight.namespaces, std::string(object.text("namespace")))) continue;
-        if (one.list == "targets" || one.list == "clustertargets") ++targets;
-        if (one.list == "sinks") ++sinks;
-        if (auto problem = problem_of(object)) problems.push_back(std::move(*problem));
-      }
-    }
-  }
-  const bool objects = parts.objects != nullptr;
-  out.set("targets", objects ? Value(targets) : Value(nullptr));
-  out.set("sinks", objects ? Value(sinks) : Value(nullptr));
-  out.set("freshest", place(freshest));
-  out.set("stalest", place(stalest));
-  std::ranges::sort(problems);
+  out.set("targets", objects ? Value(found.targets) : Value(nullptr));
+  out.set("sinks", objects ? Value(found.sinks) : Value(nullptr));
+  out.set("freshest", place(freshness.freshest));
+  out.set("stalest", place(freshness.stalest));
   Array list;
-  for (const Problem& problem : problems) {
+  for (const Problem& problem : found.problems) {
     if (list.size() >= kMostProblems) break;
     list.emplace_back(problem.json());
   }
   out.set("problems", std::move(list));
-  out.set("problemCount", static_cast<std::uint64_t>(problems.size()));
+  out.set("problemCount", static_cast<std::uint64_t>(found.problems.size()));
   return answer_of(call, out);
 }
 

@@ -290,10 +290,22 @@ http::Answer Service::Impl::history(Call& call) {
   return json_answer(call.request, std::move(out));
 }
 
-std::function<Verdict()> Service::Impl::asking_again(const Call& call) const {
-  return [this, caller = call.caller(), wish = call.wish] {
-    return parts.access.decide(context(options.request_limit), caller, wish);
-  };
+std::expected<StreamParts, http::Answer> Service::Impl::open_stream(const Call& call) const {
+  auto seat = seats->take();
+  if (!seat) {
+    return std::unexpected(error_answer(503, "TooManyStreams",
+                                        fmt::format("{} streams are open already", seats->most())));
+  }
+  return StreamParts{.hub = *hub,
+                     .clock = parts.clock,
+                     .log = parts.log,
+                     .seat = std::move(seat),
+                     // Whether the caller may still listen.
+                     .allowed =
+                         [this, caller = call.caller(), wish = call.wish] {
+                           return parts.access.decide(context(options.request_limit), caller, wish);
+                         },
+                     .recheck = parts.access.recheck()};
 }
 
 http::Answer Service::Impl::watch(Call& call) {
@@ -304,24 +316,15 @@ http::Answer Service::Impl::watch(Call& call) {
   const auto tried = page(call.query, call.verdict.sight, context(options.request_limit));
   if (!tried) return error_answer(tried.error(), parts.log);
   if (call.request.method == "HEAD") return stream_answer(nullptr);
-  auto seat = seats->take();
-  if (!seat) {
-    return error_answer(503, "TooManyStreams",
-                        fmt::format("{} streams are open already", seats->most()));
-  }
-  StreamParts stream{.hub = *hub,
-                     .clock = parts.clock,
-                     .log = parts.log,
-                     .seat = std::move(seat),
-                     .allowed = asking_again(call),
-                     .recheck = parts.access.recheck()};
+  auto stream = open_stream(call);
+  if (!stream) return std::move(stream.error());
   return stream_answer(summary_stream(
-      std::move(stream), {.after = last_event(call),
-                          .page =
-                              [this, query = call.query, sight = call.verdict.sight] {
-                                return page(query, sight, context(options.request_limit));
-                              },
-                          .fields = call.query.fields}));
+      std::move(*stream), {.after = last_event(call),
+                           .page =
+                               [this, query = call.query, sight = call.verdict.sight] {
+                                 return page(query, sight, context(options.request_limit));
+                               },
+                           .fields = call.query.fields}));
 }
 
 http::Answer Service::Impl::watch_changes(Call& call) {
@@ -337,25 +340,16 @@ http::Answer Service::Impl::watch_changes(Call& call) {
   auto belongs = feed.rows_of(call.query.filter);
   if (!belongs) return error_answer(belongs.error(), parts.log);
   if (call.request.method == "HEAD") return stream_answer(nullptr);
-  auto seat = seats->take();
-  if (!seat) {
-    return error_answer(503, "TooManyStreams",
-                        fmt::format("{} streams are open already", seats->most()));
-  }
-  StreamParts stream{.hub = *hub,
-                     .clock = parts.clock,
-                     .log = parts.log,
-                     .seat = std::move(seat),
-                     .allowed = asking_again(call),
-                     .recheck = parts.access.recheck(),
-                     .dropped = [shared = counts] {
-                       const std::scoped_lock lock(shared->mutex);
-                       ++shared->dropped;
-                     }};
-  return stream_answer(change_stream(std::move(stream), {.after = last_event(call),
-                                                         .filter = call.query.filter,
-                                                         .sight = call.verdict.sight,
-                                                         .belongs = std::move(*belongs)}));
+  auto stream = open_stream(call);
+  if (!stream) return std::move(stream.error());
+  stream->dropped = [shared = counts] {
+    const std::scoped_lock lock(shared->mutex);
+    ++shared->dropped;
+  };
+  return stream_answer(change_stream(std::move(*stream), {.after = last_event(call),
+                                                          .filter = call.query.filter,
+                                                          .sight = call.verdict.sight,
+                                                          .belongs = std::move(*belongs)}));
 }
 
 }  // namespace kollect::readapi

@@ -18,15 +18,9 @@ base::Result<inventory::RowView> RowText::read(std::string_view payload) {
   } else {
     attributes_ = "{}";
   }
-  return inventory::RowView{.target_namespace = root.text("targetNamespace"),
-                            .target_name = root.text("targetName"),
-                            .ns = root.text("namespace"),
-                            .name = root.text("name"),
-                            .group = root.text("group"),
-                            .version = root.text("version"),
-                            .kind = root.text("kind"),
-                            .uid = root.text("uid"),
-                            .attributes = attributes_};
+  inventory::RowView row = inventory::identity_of(root);
+  row.attributes = attributes_;
+  return row;
 }
 
 base::Result<std::string> RowText::canonical(std::string_view payload) {

@@ -11,36 +11,12 @@ import urllib.error
 import urllib.request
 
 import harness
+import manifests as m
 from sandbox import Sandbox
 
 TIMES = ["--leader-elect-lease-duration", "3s", "--leader-elect-renew-deadline", "2s", "--leader-elect-retry-period", "250ms"]
-MANIFESTS = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: shop}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectProfile
-metadata: {name: maps, namespace: shop}
-spec:
-  targetGVK: {version: v1, kind: ConfigMap}
-  attributes: [{name: colour, path: $.data.colour, optional: true}]
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectTarget
-metadata: {name: maps, namespace: shop}
-spec: {profileRef: maps, includedNamespaces: [shop]}
----
-apiVersion: kollect.dev/v1alpha1
-kind: KollectInventory
-metadata: {name: main, namespace: shop}
-spec: {}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: one, namespace: shop}
-data: {colour: red}
-"""
+MANIFESTS = (m.namespace("shop") + m.profile("shop", "maps", "ConfigMap", {"name": "colour", "path": "$.data.colour", "optional": True}) +
+             m.target("shop", "maps", "maps", includedNamespaces=["shop"]) + m.inventory("shop", "main") + m.config_map("shop", "one", colour="red"))
 
 
 class Operator:

@@ -64,23 +64,8 @@ class LiveCursor final : public RowCursor {
  private:
   void keep(const inventory::RowView& row) {
     text_.clear();
-    text_.reserve(row.target_namespace.size() + row.target_name.size() + row.ns.size() +
-                  row.name.size() + row.group.size() + row.version.size() + row.kind.size() +
-                  row.uid.size() + row.attributes.size());
-    const auto copy = [this](std::string_view part) {
-      const std::size_t at = text_.size();
-      text_ += part;
-      return std::string_view(text_).substr(at);
-    };
-    row_.row = {.target_namespace = copy(row.target_namespace),
-                .target_name = copy(row.target_name),
-                .ns = copy(row.ns),
-                .name = copy(row.name),
-                .group = copy(row.group),
-                .version = copy(row.version),
-                .kind = copy(row.kind),
-                .uid = copy(row.uid),
-                .attributes = copy(row.attributes)};
+    text_.reserve(inventory::text_bytes(row));
+    row_.row = inventory::copy_row(row, text_);
   }
 
   std::shared_ptr<const LiveSet> set_;

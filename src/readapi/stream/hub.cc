@@ -42,15 +42,14 @@ Event::Event(std::uint64_t number, const std::string& epoch, const RowNews& news
     : number_(number) {
   append_frame(frame_, epoch, number, news.removed, news.row);
   const SourceRow& from = news.row;
-  const auto size = [](auto... texts) { return (texts.size() + ...); };
-  const inventory::RowView& r = from.row;
-  keys_.reserve(size(from.cluster, from.inventory_namespace, from.inventory, from.exported_at,
-                     r.target_namespace, r.target_name, r.ns, r.name, r.group, r.version, r.kind,
-                     r.uid));
+  inventory::RowView row = from.row;
+  row.attributes = {};
+  keys_.reserve(from.cluster.size() + from.inventory_namespace.size() + from.inventory.size() +
+                from.exported_at.size() + inventory::text_bytes(row));
   const auto keep = [this](std::string_view text) {
     const std::size_t at = keys_.size();
     keys_ += text;
-    return std::string_view(keys_).substr(at, text.size());
+    return std::string_view(keys_).substr(at);
   };
   news_ = {.removed = news.removed,
            .of_cluster_target = news.of_cluster_target,
@@ -58,21 +57,13 @@ Event::Event(std::uint64_t number, const std::string& epoch, const RowNews& news
                    .inventory_namespace = keep(from.inventory_namespace),
                    .inventory = keep(from.inventory),
                    .exported_at = keep(from.exported_at),
-                   .row = {.target_namespace = keep(r.target_namespace),
-                           .target_name = keep(r.target_name),
-                           .ns = keep(r.ns),
-                           .name = keep(r.name),
-                           .group = keep(r.group),
-                           .version = keep(r.version),
-                           .kind = keep(r.kind),
-                           .uid = keep(r.uid),
-                           .attributes = {}}}};
+                   .row = inventory::copy_row(row, keys_)}};
   // They stand in the frame already, byte for byte, as the last member.
   const std::size_t at = news.removed ? std::string::npos : frame_.find(",\"attributes\":");
-  if (at != std::string::npos && !r.attributes.empty()) {
-    const std::size_t where = frame_.find(r.attributes, at);
+  if (at != std::string::npos && !from.row.attributes.empty()) {
+    const std::size_t where = frame_.find(from.row.attributes, at);
     if (where != std::string::npos) {
-      news_.row.row.attributes = std::string_view(frame_).substr(where, r.attributes.size());
+      news_.row.row.attributes = std::string_view(frame_).substr(where, from.row.attributes.size());
     }
   }
 }

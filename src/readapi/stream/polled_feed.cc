@@ -32,21 +32,15 @@ base::Result<> PolledFeed::tell_changes(const base::Context& context,
       const base::json::View row = document.root();
       const auto attributes = row.find("attributes");
       const std::string text = attributes ? base::json::canonical(*attributes) : "{}";
+      inventory::RowView view = inventory::identity_of(row);
+      view.attributes = text;
       tell({.removed = change.change == "went",
             .of_cluster_target = false,
             .row = {.cluster = change.cluster,
                     .inventory_namespace = change.inventory_namespace,
                     .inventory = change.inventory,
                     .exported_at = change.at,
-                    .row = {.target_namespace = row.text("targetNamespace"),
-                            .target_name = row.text("targetName"),
-                            .ns = row.text("namespace"),
-                            .name = row.text("name"),
-                            .group = row.text("group"),
-                            .version = row.text("version"),
-                            .kind = row.text("kind"),
-                            .uid = row.text("uid"),
-                            .attributes = text}}});
+                    .row = view}});
     }
     if (page.next.empty()) return {};
     request.after = page.next;

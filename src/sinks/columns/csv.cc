@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/csv.h"
 #include "base/json/write.h"
 
 namespace kollect::sinks::columns {
@@ -18,19 +19,15 @@ namespace {
 
 constexpr std::size_t kPiece = 64UL << 10;
 
+/// Text without quotes is never empty: that is a value that is not there.
 void append_text(std::string& out, std::string_view text) {
-  const bool plain = !text.empty() && text.find_first_of(",\"\r\n") == std::string_view::npos &&
-                     text.front() != ' ' && text.back() != ' ';
+  const bool plain =
+      !text.empty() && !base::csv_needs_quotes(text) && text.front() != ' ' && text.back() != ' ';
   if (plain) {
     out += text;
-    return;
+  } else {
+    base::append_csv_quoted(out, text);
   }
-  out += '"';
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
 }
 
 void append_time(std::string& out, std::int64_t since_1970) {
