@@ -6,12 +6,13 @@ from read_api import Ground, Serve
 from read_routes import G, Routes
 
 
-def setUpModule():
+def setUpModule(serves=False):
+    """`serves`: the operator as well."""
     op.PG.update(op.exports(op.server("postgres.sh", "start")))
     G["folder"] = harness.tempfile.TemporaryDirectory(prefix="kollect-read-api-", ignore_cleanup_errors=True)
     folder = harness.pathlib.Path(G["folder"].name)
     dsn = f"postgresql://{op.PG['PGUSER']}:{op.PG['PGPASSWORD']}@127.0.0.1:{op.PG['PGPORT']}/{op.PG['PGDATABASE']}"
-    G["ground"] = Ground(folder, dsn)
+    G["ground"] = Ground(folder, dsn, serves)
     G["sqlite"] = Serve(folder, "--store", f"sqlite:{folder}/rows.db")
     G["postgres"] = Serve(folder, "--store", f"postgres:{dsn}", "--table", "read_rows")
 
