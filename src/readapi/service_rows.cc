@@ -223,12 +223,13 @@ http::Answer Service::Impl::changes(Call& call) {
   if (!parts.source.abilities().history) {
     return error_answer(501, "NoHistory", "this store keeps no history");
   }
-  if (!*since) {
+  const std::optional<base::WallTime>& from = *since;
+  if (!from) {
     return error_answer(400, "BadRequest", "since is needed, as 2026-01-31T12:00:00Z (RFC 3339)");
   }
   ChangeRequest request{.filter = call.query.filter,
                         .sight = call.verdict.sight,
-                        .since = **since,
+                        .since = *from,
                         .until = *until,
                         .after = first_of(call.parameters, "cursor"),
                         .limit = call.query.limit};
