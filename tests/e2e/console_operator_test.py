@@ -117,6 +117,27 @@ class OfOperator(op.Scenario):
         page.wait("!document.querySelector('[data-table]').innerText.includes('app-0')", "a row that has gone")
         self.assertEqual(page.complaints(), [])
 
+    def test_a_cluster_inventory(self):
+        ours = "/apis/kollect.dev/v1alpha1/"
+        self.sandbox.call("POST", ours + "kollectclustertargets", kinds.ours("KollectClusterTarget", "wide", None, profileRef={"namespace": "ops", "name": "apps"}))
+        self.sandbox.call("POST", ours + "kollectclusterinventories", kinds.ours("KollectClusterInventory", "rollup", None, sinkNamespace="ops", databaseSinkRefs=[{"name": "file"}]))
+        op.until("its rows", lambda: ((self.get("/v1alpha1/clusterinventory/rollup") or {}).get("pagination") or {}).get("total") == 5)
+        page = self.open("inventories")
+        page.click(ROWS, "rollup")
+        page.click(".drawer .button", "See its rows")
+        page.sees("5 rows", ".count")
+        page.sees("Cluster inventory rollup", ".chips[aria-label=Filters]")
+        page.sees("file", ".chips[aria-label='Exports of this inventory']")
+        self.assertEqual(page.run("location.search"), "?clusterInventory=rollup")
+        # Filters within it.
+        page.key("/")
+        page.type("app-3")
+        page.sees("1 row", ".count")
+        page.sees("app-3", "[data-table]")
+        self.assertIsNone(page.run("document.querySelector('.notice-error')"))
+        self.assertEqual(page.texts(".actions-row > *"), ["Columns ▾"])
+        self.assertEqual(page.complaints(), [])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -8,6 +8,7 @@ export const kFilters: [string, string][] = [
   ["cluster", "Cluster"],
   ["inventoryNamespace", "Inventory namespace"],
   ["inventory", "Inventory"],
+  ["clusterInventory", "Cluster inventory"],
   ["namespace", "Namespace"],
   ["kind", "Kind"],
   ["name", "Name"],
@@ -45,12 +46,20 @@ export function onlyFilters(query: Query): Query {
   return Object.fromEntries(Object.entries(query).filter(([name]) => isFilter(name) || name === "q" || name === "at"));
 }
 
+/** The rows of an inventory; one without a namespace is a cluster inventory. */
+export const inventoryQuery = (namespace: string | undefined, name: string): Query =>
+  namespace ? { inventoryNamespace: namespace, inventory: name } : { clusterInventory: name };
+
+/** The route of the API that lists rows: cluster inventories have one of their own, which takes the same filters. */
+export const rowsPath = (query: Query): string =>
+  query.clusterInventory ? `/v1alpha1/clusterinventory/${encodeURIComponent(query.clusterInventory)}` : "/v1alpha1/inventory";
+
 /**
  * Parameters of the API. The operator knows an inventory by `namespace` and `inventory` together; in a database the
  * namespace of an inventory has a name of its own.
  */
 export function rowParameters(query: Query, store: string): Parameters {
-  const out: Parameters = { ...onlyFilters(query) };
+  const out: Parameters = { ...onlyFilters(without(query, "clusterInventory")) };
   if (store === "operator" && query.inventory) {
     out.namespace = query.inventoryNamespace ?? query.namespace;
     delete out.inventoryNamespace;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare } from "../src/diff";
-import { activeFilters, fromLocalInput, objectRef, refParameters, rowParameters, toLocalInput, without } from "../src/filters";
+import { activeFilters, fromLocalInput, inventoryQuery, objectRef, refParameters, rowParameters, rowsPath, toLocalInput, without } from "../src/filters";
 import { ago, attributesText, cellText, count, duration, isStale, valueText } from "../src/format";
 import { href, readPlace } from "../src/router";
 import { EventParser } from "../src/stream";
@@ -52,6 +52,16 @@ test("the operator and databases name an inventory in different ways", () => {
   const query = { inventoryNamespace: "shop", inventory: "apps", kind: "Pod", open: "u", by: "kind" };
   assert.deepEqual(rowParameters(query, "sqlite"), { inventoryNamespace: "shop", inventory: "apps", kind: "Pod" });
   assert.deepEqual(rowParameters(query, "operator"), { namespace: "shop", inventory: "apps", kind: "Pod" });
+});
+
+test("cluster inventories have a route of their own", () => {
+  assert.deepEqual(inventoryQuery("shop", "apps"), { inventoryNamespace: "shop", inventory: "apps" });
+  for (const namespace of ["", undefined]) assert.deepEqual(inventoryQuery(namespace, "all"), { clusterInventory: "all" });
+  const query = { ...inventoryQuery("", "all/of it"), kind: "Pod", namespace: "shop" };
+  assert.equal(rowsPath(query), "/v1alpha1/clusterinventory/all%2Fof%20it");
+  assert.equal(rowsPath({ kind: "Pod" }), "/v1alpha1/inventory");
+  for (const store of ["operator", "sqlite"]) assert.deepEqual(rowParameters(query, store), { kind: "Pod", namespace: "shop" });
+  assert.deepEqual(activeFilters(query).map((one) => one.label), ["Cluster inventory", "Namespace", "Kind"]);
 });
 
 test("an object without a uid is found by its names", () => {

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, type Parameters, address, get, token, useData } from "../api";
 import { chosenColumns, columnsOf, defaultColumns, fieldsOf } from "../columns";
-import { objectRef, onlyFilters, refParameters, rowParameters, without } from "../filters";
+import { objectRef, onlyFilters, refParameters, rowParameters, rowsPath, without } from "../filters";
 import { ago, count, moment, number } from "../format";
 import { RowPages } from "../pages";
 import { type Query, go, href, usePlace } from "../router";
@@ -54,16 +54,16 @@ interface Rows {
 }
 
 /** The rows of a request, anew for each other request. */
-function useRows(parameters: Parameters, tick: number): Rows {
+function useRows(path: string, parameters: Parameters, tick: number): Rows {
   const [, draw] = useState(0);
-  const key = JSON.stringify(parameters);
+  const key = JSON.stringify([path, parameters]);
   const held = useStore(token);
   const state = useRef<{ summary?: InventorySummary; error?: ApiError | undefined }>({});
   const pages = useMemo(() => {
     state.current = {};
     return new RowPages<Item>({
       async fetch(offset, limit, signal) {
-        const answer = await get<InventorySummary>("/v1alpha1/inventory", { ...parameters, offset, limit }, signal);
+        const answer = await get<InventorySummary>(path, { ...parameters, offset, limit }, signal);
         state.current = { summary: answer };
         return { items: answer.items, total: answer.pagination?.total ?? answer.items.length };
       },
@@ -191,9 +191,9 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
   const parameters: Parameters = { ...filters, sort: query.sort, fields: fieldsOf(ids) };
   const [following, setFollowing] = useState(true);
   const { state: live, tick } = useLive(filters, following && !query.at);
-  const { pages, summary, error } = useRows(parameters, tick);
+  const { pages, summary, error } = useRows(rowsPath(query), parameters, tick);
   const chips = useData<InventorySummary>(
-    query.inventory && store === "operator" ? "/v1alpha1/inventory" : null,
+    (query.inventory || query.clusterInventory) && store === "operator" ? rowsPath(query) : null,
     { ...filters, limit: 1 }, 15_000);
   const [cursor, setCursor] = useState(-1);
   useEffect(() => setCursor(-1), [pages]);
@@ -238,7 +238,7 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
       )}
       {error && error.status !== 401 && <ErrorNotice error={error} retry={() => pages.refresh()} />}
       <div class="split">
-        {query.by && !query.at && <GroupsPanel query={query} parameters={filters} tick={tick} />}
+        {query.by && !query.at && !query.clusterInventory && <GroupsPanel query={query} parameters={filters} tick={tick} />}
         <Table
           label="Inventory rows"
           columns={columns}

@@ -26,7 +26,7 @@ function Facet({ name, label, by, query, store }: { name: string; label: string;
   const [asked, setAsked] = useState(false);
   const [text, setText] = useState("");
   const others = rowParameters(without(query, name), store);
-  const groups = useData<Groups>(asked ? "/v1alpha1/groups" : null, { ...others, by, limit: 300 });
+  const groups = useData<Groups>(asked && !query.clusterInventory ? "/v1alpha1/groups" : null, { ...others, by, limit: 300 });
   const list = `values-${name}`;
   function take(value: string): void {
     const wanted = value.trim();
@@ -227,12 +227,14 @@ function GroupSelect({ query, columns }: ToolProps) {
 
 /** What is done with the table as a whole; beside its title. */
 export function InventoryActions(props: ToolProps) {
+  // The API lists a cluster inventory, but neither counts its groups nor makes files of it.
+  const ofCluster = props.query.clusterInventory !== undefined;
   return (
     <div class="actions-row">
-      <GroupSelect {...props} />
+      {!ofCluster && <GroupSelect {...props} />}
       {props.history && <Menu label="Time" title="Time travel">{(close) => <TimePanel query={props.query} close={close} />}</Menu>}
       <Menu label="Columns" title="Choose columns" wide>{() => <ColumnsPanel {...props} />}</Menu>
-      <Menu label="Export" title="Export rows">{(close) => <FilesPanel {...props} close={close} />}</Menu>
+      {!ofCluster && <Menu label="Export" title="Export rows">{(close) => <FilesPanel {...props} close={close} />}</Menu>}
     </div>
   );
 }

@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks";
 import { useData } from "../api";
 import { compare } from "../diff";
-import { fromLocalInput, refParameters, toLocalInput, without } from "../filters";
+import { fromLocalInput, inventoryQuery, refParameters, toLocalInput, without } from "../filters";
 import { count, moment, qualified, valueText } from "../format";
 import { type Query, go, href, usePlace } from "../router";
 import type { InventorySummary, Item, Listing, Meta, RowVersion } from "../types";
@@ -65,7 +65,7 @@ export function ObjectFacts({ items, query }: { items: Item[]; query: Query }) {
             {one.inventory && (
               <div>
                 Inventory{" "}
-                <a href={href("inventory", { cluster: one.cluster ?? "", inventoryNamespace: one.inventoryNamespace ?? "", inventory: one.inventory })}>
+                <a href={href("inventory", { cluster: one.cluster ?? "", ...inventoryQuery(namespaceOf(one), one.inventory) })}>
                   {qualified(one.inventoryNamespace, one.inventory)}
                 </a>
               </div>
@@ -90,6 +90,9 @@ export function versionAt(versions: RowVersion[], at: string): RowVersion | unde
 }
 
 const kBegan: Record<string, string> = { appeared: "Appeared", changed: "Changed" };
+
+/** Rows in databases have "cluster" there when a cluster inventory wrote them. */
+const namespaceOf = (one: Item) => (one.inventoryNamespace === "cluster" ? undefined : one.inventoryNamespace);
 
 const placeOf = (one: RowVersion) => [one.cluster, one.inventoryNamespace, one.inventory].filter(Boolean).join(" / ");
 

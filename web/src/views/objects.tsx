@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import { useCallback, useMemo, useState } from "preact/hooks";
 import { ApiError, useData } from "../api";
+import { inventoryQuery } from "../filters";
 import { count, number, qualified } from "../format";
 import { type Query, go, href, usePlace } from "../router";
 import { type Column, Table } from "../table";
@@ -100,7 +101,7 @@ const kInventories: Kinds = {
   detail: (one) => (
     <>
       {one.sinkExports && one.sinkExports.length > 0 && <SinkExports exports={one.sinkExports} />}
-      {rowsLink({ inventoryNamespace: one.namespace ?? "", inventory: one.name }, "See its rows")}
+      {rowsLink(inventoryQuery(one.namespace, one.name), "See its rows")}
     </>
   ),
   empty: "An inventory joins the rows of targets and names the sinks that they go to.",
@@ -286,7 +287,7 @@ function StoredInventories({ meta }: { meta: Meta | undefined }) {
   const shown = (inventories.data?.items ?? []).filter((one) => `${one.cluster} ${qualified(one.namespace, one.name)}`.toLowerCase().includes(q));
   const open = (index: number) => {
     const one = shown[index];
-    if (one) go("inventory", { cluster: one.cluster, inventoryNamespace: one.namespace, inventory: one.name });
+    if (one) go("inventory", { cluster: one.cluster, ...inventoryQuery(one.namespace, one.name) });
   };
   return (
     <div class="page page-full">

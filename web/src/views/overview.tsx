@@ -1,5 +1,6 @@
 // The first page: how much there is, how fresh it is, what is wrong.
 import { useData } from "../api";
+import { inventoryQuery } from "../filters";
 import { count, duration, isStale, number, qualified, serverNow } from "../format";
 import { href, usePlace } from "../router";
 import type { ClusterState, FreshPlace, InventoryPlace, Listing, Meta, Overview, Problem } from "../types";
@@ -67,7 +68,7 @@ function StaleNotice({ place }: { place: FreshPlace | null }) {
 }
 
 const inventoryLink = (one: { cluster: string; namespace: string; name: string }) =>
-  href("inventory", { cluster: one.cluster, inventoryNamespace: one.namespace, inventory: one.name });
+  href("inventory", { cluster: one.cluster, ...inventoryQuery(one.namespace, one.name) });
 
 function Clusters({ clusters }: { clusters: ClusterState[] }) {
   return (
