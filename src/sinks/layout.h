@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/types.h"
+#include "sinks/layout/path_list.h"
 #include "sinks/sink.h"
 
 namespace kollect::sinks {
@@ -88,8 +89,8 @@ struct LaidOut {
   std::string document_path;     ///< of the document (or index), for commit texts
   std::string manifest_path;
   std::vector<std::string> index_paths;  ///< one a part
-  std::vector<std::string> row_paths;    ///< in row order; empty in document mode
-  std::vector<std::string> paths;  ///< all data files in writing order: index, documents, row files
+  std::vector<std::string> fixed_paths;  ///< documents, or indexes; written before the row files
+  PathList row_paths;                    ///< in row order; empty in document mode
   std::vector<std::pair<std::size_t, std::size_t>> parts;  ///< rows [first, last) of each part
   std::vector<std::string> warnings;
 };
@@ -113,8 +114,9 @@ class RunLayout {
   /// among them.
   base::Result<> emit(std::size_t export_index,
                       const std::function<base::Result<>(File&&)>& take) const;
-  /// The set manifest that lists `paths` (sorted here); written last (5.3).
-  [[nodiscard]] File manifest(std::size_t export_index, std::vector<std::string> paths) const;
+  /// The set manifest, which lists all data files and those that stay beside them; written last
+  /// (5.3). Borrows this.
+  [[nodiscard]] File manifest(std::size_t export_index, std::vector<std::string> kept) const;
 
  private:
   struct Impl;

@@ -40,7 +40,8 @@ class Run {
     KL_ASSIGN(auto layout, RunLayout::plan(exports_, options_.layout, owned_));
     layout_ = &layout;
     for (const auto& laid_out : layout.exports()) {
-      written_.insert(laid_out.paths.begin(), laid_out.paths.end());
+      written_.insert(laid_out.fixed_paths.begin(), laid_out.fixed_paths.end());
+      written_.insert(laid_out.row_paths.begin(), laid_out.row_paths.end());
       if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
       report_.warnings.insert(report_.warnings.end(), laid_out.warnings.begin(),
                               laid_out.warnings.end());
@@ -111,7 +112,8 @@ class Run {
       const auto& laid_out = layout_->exports()[i];
       auto& paths = both.entries[key_of(exports_[i])];
       paths.insert(owned_[i].paths.begin(), owned_[i].paths.end());
-      paths.insert(laid_out.paths.begin(), laid_out.paths.end());
+      paths.insert(laid_out.fixed_paths.begin(), laid_out.fixed_paths.end());
+      paths.insert(laid_out.row_paths.begin(), laid_out.row_paths.end());
       if (laid_out.writes_manifest) paths.insert(laid_out.manifest_path);
       next_.entries[key_of(exports_[i])].clear();
     }
@@ -158,7 +160,7 @@ class Run {
     const auto& laid_out = layout_->exports()[i];
     const PartSiblings siblings(exp, options_.layout);
     auto& listed = next_.entries[key_of(exp)];
-    std::vector<std::string> kept = laid_out.paths;
+    std::vector<std::string> kept;
     for (const auto& path : owned_[i].paths) {
       if (written_.contains(path)) continue;
       const bool tree = laid_out.mode != LayoutMode::kDocument;

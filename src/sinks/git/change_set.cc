@@ -44,9 +44,7 @@ class Builder {
       KL_TRY(layout.emit(i, [this](File&& file) { return files_.put(file); }));
       const auto& laid_out = (*laid_out_)[i];
       if (!laid_out.writes_manifest) continue;
-      auto paths = laid_out.paths;
-      paths.insert(paths.end(), kept_[i].begin(), kept_[i].end());
-      KL_TRY(files_.put(layout.manifest(i, std::move(paths))));
+      KL_TRY(files_.put(layout.manifest(i, kept_[i])));
     }
     std::optional<Oid> changed;
     if (files_.changed()) {
@@ -57,15 +55,17 @@ class Builder {
   }
 
  private:
-  /// True for the paths that this run writes. Asked for files of earlier runs alone.
-  bool is_written(std::string_view path) {
-    if (written_.empty()) {
-      for (const auto& laid_out : *laid_out_) {
-        written_.insert(laid_out.paths.begin(), laid_out.paths.end());
-        if (laid_out.writes_manifest) written_.insert(laid_out.manifest_path);
-      }
+  /// Those of the paths of earlier files that this run does not write, sorted.
+  std::vector<std::string> unwritten(std::vector<std::string> paths) const {
+    std::unordered_set<std::string_view> fixed;
+    std::vector<const PathList*> rows;
+    for (const auto& laid_out : *laid_out_) {
+      fixed.insert(laid_out.fixed_paths.begin(), laid_out.fixed_paths.end());
+      if (laid_out.writes_manifest) fixed.insert(laid_out.manifest_path);
+      rows.push_back(&laid_out.row_paths);
     }
-    return written_.contains(path);
+    std::erase_if(paths, [&](const std::string& path) { return fixed.contains(path); });
+    return not_in(std::move(paths), rows);
   }
 
   base::Result<std::optional<std::string>> text(std::string_view path) {
@@ -124,6 +124,7 @@ class Builder {
 
   /// A repository without manifest and index: files beside ours that are this inventory's content.
   base::Result<> recognise(std::size_t i) {
+    if (!tip_tree_) return {};
     const auto& laid_out = (*laid_out_)[i];
     KL_ASSIGN(const auto claimed, claimed_paths());
     std::set<std::string> folders;
@@ -131,23 +132,21 @@ class Builder {
       const auto slash = path.rfind('/');
       if (slash != std::string::npos) folders.insert(path.substr(0, slash));
     }
+    std::vector<std::string> files;
     for (const auto& folder : folders) {
-      std::vector<std::pair<std::string, Oid>> files;
-      KL_TRY(
-          tree_.for_files_in(folder, [&](std::string_view name, const Oid& oid) -> base::Result<> {
+      KL_TRY(tree_.for_files_in(
+          folder, [&](std::string_view name, const Oid& /*oid*/) -> base::Result<> {
             auto path = fmt::format("{}/{}", folder, name);
-            if (!is_written(path) && !claimed.contains(path) &&
-                path.ends_with(extension_of(spec_.format))) {
-              files.emplace_back(std::move(path), oid);
+            if (!claimed.contains(path) && path.ends_with(extension_of(spec_.format))) {
+              files.push_back(std::move(path));
             }
             return {};
           }));
-      for (const auto& [path, oid] : files) {
-        KL_ASSIGN(const auto content, store_.blob(oid));
-        if (content.size() > kMostReadToRecognise) continue;
-        if (parses_as_own(exports_[i], spec_, laid_out, path, content))
-          owned_[i].paths.insert(path);
-      }
+    }
+    for (const auto& path : unwritten(std::move(files))) {
+      KL_ASSIGN(const auto content, text(path));
+      if (!content || content->size() > kMostReadToRecognise) continue;
+      if (parses_as_own(exports_[i], spec_, laid_out, path, *content)) owned_[i].paths.insert(path);
     }
     return {};
   }
@@ -160,12 +159,10 @@ class Builder {
     KL_TRY(tree_.for_files_below(
         folder, [&](std::string_view below) { return siblings.may_be_below(below); },
         [&](std::string_view path) -> base::Result<> {
-          if (siblings.matches(path) && !is_written(path)) {
-            found.emplace_back(path);
-          }
+          if (siblings.matches(path)) found.emplace_back(path);
           return {};
         }));
-    for (const auto& path : found) KL_TRY(files_.remove(path));
+    for (const auto& path : unwritten(std::move(found))) KL_TRY(files_.remove(path));
     return {};
   }
 
@@ -177,8 +174,11 @@ class Builder {
       KL_TRY(recognise(i));
     }
     if (!laid_out.prune) return {};
-    for (const auto& path : owned_[i].paths) {
-      if (is_written(path)) continue;
+    std::vector<std::string> earlier;
+    for (auto& owned = owned_[i].paths; !owned.empty();) {
+      earlier.push_back(std::move(owned.extract(owned.begin()).value()));
+    }
+    for (const auto& path : unwritten(std::move(earlier))) {
       base::Result<std::optional<std::string>> old = std::optional<std::string>();
       const bool keep = must_keep(exports_[i], spec_, laid_out, path, [&] {
         old = text(path);
@@ -206,7 +206,6 @@ class Builder {
   std::vector<Owned> owned_;
   std::vector<bool> known_;  // a manifest or index told what is owned
   std::vector<std::vector<std::string>> kept_;
-  std::unordered_set<std::string_view> written_;
 };
 
 }  // namespace

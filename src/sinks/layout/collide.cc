@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "sinks/layout/run_layout.h"
+#include "sinks/layout/set_ledger.h"
 
 namespace kollect::sinks {
 
@@ -35,6 +36,51 @@ struct Detail {
   }
 };
 
+/// What stands before the last slash; "" where there is none, or nothing before it.
+std::string_view folder_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
+}
+
+/// The hashes of many paths: eight bytes a path where a table of the texts would take a hundred.
+/// What they tell of the few paths that may meet is looked up in the texts.
+class PathNumbers {
+ public:
+  void add(std::string_view path) { numbers_.push_back(path_hash(path)); }
+  void add_all(const PathList& paths) {
+    numbers_.reserve(numbers_.size() + paths.size());
+    for (const auto& path : paths) add(path);
+  }
+  /// Sorts what was added: those that are there more than once.
+  std::vector<std::uint64_t> that_meet() {
+    std::ranges::sort(numbers_);
+    std::vector<std::uint64_t> out;
+    for (std::size_t i = 1; i < numbers_.size(); ++i) {
+      if (numbers_[i] == numbers_[i - 1] && (out.empty() || out.back() != numbers_[i])) {
+        out.push_back(numbers_[i]);
+      }
+    }
+    return out;
+  }
+  /// Adds those of the folders of these paths that are among the numbers, as that_meet() left them.
+  template <class Paths>
+  void find_folders(const Paths& paths, std::vector<std::uint64_t>& found) const {
+    std::string last;
+    for (const std::string& path : paths) {
+      auto folder = folder_of(path);
+      if (folder == last) continue;  // rows of one folder follow each other
+      last = folder;
+      for (; !folder.empty(); folder = folder_of(folder)) {
+        const auto number = path_hash(folder);
+        if (std::ranges::binary_search(numbers_, number)) found.push_back(number);
+      }
+    }
+  }
+
+ private:
+  std::vector<std::uint64_t> numbers_;
+};
+
 class Settler {
  public:
   Settler(const std::vector<Export>& exports, const LayoutSpec& spec,
@@ -43,19 +89,29 @@ class Settler {
 
   base::Result<> run() {
     KL_TRY(place_fixed());
-    KL_TRY(group_rows());
+    group_rows();
     KL_TRY(resolve_groups());
     take_sticky();
-    KL_TRY(check_all());
-    for (std::size_t e = 0; e < out_.size(); ++e) {
-      out_[e].row_paths = std::move(drafts_[e].base);
-      out_[e].paths.insert(out_[e].paths.end(), out_[e].row_paths.begin(), out_[e].row_paths.end());
-    }
-    return {};
+    for (std::uint32_t e = 0; e < out_.size(); ++e) out_[e].row_paths = settled(e);
+    return check_all();
   }
 
  private:
-  std::string& path(Ref ref) { return drafts_[ref.exp].base[ref.row]; }
+  /// The final paths of an export's rows.
+  PathList settled(std::uint32_t e) {
+    auto& base = drafts_[e].base;
+    auto next = changed_.lower_bound(Ref{e, 0});
+    if (next == changed_.end() || next->first.exp != e) return std::move(base);
+    PathList out;
+    Ref at{e, 0};
+    for (const auto& text : base) {
+      const bool is_next = next != changed_.end() && next->first == at;
+      out.add(is_next ? next->second : text);
+      if (is_next) ++next;
+      ++at.row;
+    }
+    return out;
+  }
 
   std::string inventory_text(std::uint32_t exp) const {
     return fmt::format("inventory {}/{}", exports_[exp].inventory.ns, exports_[exp].inventory.name);
@@ -71,7 +127,7 @@ class Settler {
 
   base::Result<> place_fixed() {
     for (std::uint32_t e = 0; e < out_.size(); ++e) {
-      auto fixed = out_[e].paths;
+      auto fixed = out_[e].fixed_paths;
       if (out_[e].writes_manifest) fixed.push_back(out_[e].manifest_path);
       for (auto& text : fixed) {
         const auto [at, fresh] = fixed_.emplace(text, e);
@@ -84,19 +140,19 @@ class Settler {
     return {};
   }
 
-  base::Result<> group_rows() {
-    std::unordered_map<std::string_view, Ref> first;
+  void group_rows() {
+    PathNumbers numbers;
+    for (const auto& draft : drafts_) numbers.add_all(draft.base);
+    const auto meet = numbers.that_meet();
+    if (meet.empty()) return;
     for (std::uint32_t e = 0; e < drafts_.size(); ++e) {
-      for (std::uint32_t r = 0; r < drafts_[e].base.size(); ++r) {
-        const std::string_view text = drafts_[e].base[r];
-        const auto [at, fresh] = first.try_emplace(text, Ref{e, r});
-        if (fresh) continue;
-        auto& group = groups_[std::string(text)];
-        if (group.empty()) group.push_back(at->second);
-        group.push_back({e, r});
+      std::uint32_t r = 0;
+      for (const auto& text : drafts_[e].base) {
+        if (std::ranges::binary_search(meet, path_hash(text))) groups_[text].push_back({e, r});
+        ++r;
       }
     }
-    return {};
+    std::erase_if(groups_, [](const auto& group) { return group.second.size() < 2; });
   }
 
   /// Reads the rows that `wanted` names; in one walk per export.
@@ -136,7 +192,7 @@ class Settler {
     std::size_t warned = 0;
     for (const auto& [text, group] : groups_) {
       KL_TRY(refuse_same_object(text, group, found));
-      separate(group, found);
+      separate(text, group, found);
       if (++warned <= kMostWarnings) warn(text, group, found);
     }
     if (warned > kMostWarnings) {
@@ -164,7 +220,8 @@ class Settler {
   }
 
   /// A single row whose path is as the template says keeps it; all others get their suffix.
-  void separate(const std::vector<Ref>& group, const std::map<Ref, Detail>& found) {
+  void separate(const std::string& text, const std::vector<Ref>& group,
+                const std::map<Ref, Detail>& found) {
     const auto unaltered = std::count_if(group.begin(), group.end(), [&](const Ref& ref) {
       return !drafts_[ref.exp].altered[ref.row];
     });
@@ -173,7 +230,7 @@ class Settler {
         settled_.push_back(ref);
         continue;
       }
-      path(ref) = with_suffix(path(ref), found.at(ref).suffix, extension_);
+      changed_[ref] = with_suffix(text, found.at(ref).suffix, extension_);
       settled_.push_back(ref);
     }
   }
@@ -190,31 +247,57 @@ class Settler {
   void take_sticky() {
     std::sort(settled_.begin(), settled_.end());
     for (std::uint32_t e = 0; e < drafts_.size(); ++e) {
-      for (std::uint32_t r = 0; r < drafts_[e].sticky.size(); ++r) {
-        auto& kept = drafts_[e].sticky[r];
-        if (kept.empty() || std::binary_search(settled_.begin(), settled_.end(), Ref{e, r}))
-          continue;
-        drafts_[e].base[r] = std::move(kept);
+      for (auto& [r, kept] : drafts_[e].sticky) {
+        if (std::binary_search(settled_.begin(), settled_.end(), Ref{e, r})) continue;
+        changed_[Ref{e, r}] = std::move(kept);
       }
     }
   }
 
   /// Last look at all paths together: none twice, none on a document, none the folder of another.
   base::Result<> check_all() {
-    std::unordered_map<std::string_view, Ref> all;
+    PathNumbers numbers;
+    for (const auto& [text, e] : fixed_) numbers.add(text);
+    for (const auto& laid_out : out_) numbers.add_all(laid_out.row_paths);
+    auto meet = numbers.that_meet();
+    for (const auto& laid_out : out_) {
+      numbers.find_folders(laid_out.fixed_paths, meet);
+      if (laid_out.writes_manifest)
+        numbers.find_folders(std::vector<std::string>{laid_out.manifest_path}, meet);
+      numbers.find_folders(laid_out.row_paths, meet);
+    }
+    if (meet.empty()) return {};
+    std::ranges::sort(meet);
+    return check_texts(meet);
+  }
+
+  /// The same with the paths themselves, of those that are one of these numbers or below one.
+  base::Result<> check_texts(const std::vector<std::uint64_t>& meet) const {
+    const auto is_one = [&](std::string_view text) {
+      return std::ranges::binary_search(meet, path_hash(text));
+    };
+    std::map<std::string, Ref, std::less<>> all;
     for (const auto& [text, e] : fixed_) all.emplace(text, Ref{e, kNoRow});
-    for (std::uint32_t e = 0; e < drafts_.size(); ++e) {
-      for (std::uint32_t r = 0; r < drafts_[e].base.size(); ++r) {
-        const auto [at, fresh] = all.try_emplace(drafts_[e].base[r], Ref{e, r});
-        if (!fresh) return both(drafts_[e].base[r], at->second, {e, r});
+    for (std::uint32_t e = 0; e < out_.size(); ++e) {
+      std::uint32_t r = 0;
+      for (const auto& text : out_[e].row_paths) {
+        const Ref ref{e, r++};
+        if (!is_one(text)) continue;
+        const auto [at, fresh] = all.try_emplace(text, ref);
+        if (!fresh) return both(text, at->second, ref);
       }
     }
-    for (const auto& [text, ref] : all) {
-      for (auto slash = text.rfind('/'); slash != std::string_view::npos && slash > 0;
-           slash = text.rfind('/', slash - 1)) {
-        const auto at = all.find(text.substr(0, slash));
-        if (at != all.end()) return both(std::string(at->first), at->second, ref);
+    const auto below = [&](std::string_view text, Ref ref) -> base::Result<> {
+      for (auto folder = folder_of(text); !folder.empty(); folder = folder_of(folder)) {
+        const auto at = all.find(folder);
+        if (at != all.end()) return both(at->first, at->second, ref);
       }
+      return {};
+    };
+    for (const auto& [text, e] : fixed_) KL_TRY(below(text, {e, kNoRow}));
+    for (std::uint32_t e = 0; e < out_.size(); ++e) {
+      std::uint32_t r = 0;
+      for (const auto& text : out_[e].row_paths) KL_TRY(below(text, {e, r++}));
     }
     return {};
   }
@@ -240,6 +323,7 @@ class Settler {
   std::unordered_map<std::string, std::uint32_t> fixed_;
   std::map<std::string, std::vector<Ref>> groups_;
   std::vector<Ref> settled_;
+  std::map<Ref, std::string> changed_;  ///< paths that are not the template's
 };
 
 }  // namespace

@@ -318,13 +318,13 @@ class DeltaPlanner {
 
   base::Result<File> index_of(std::size_t first, std::size_t last, const std::string& path) {
     KL_ASSIGN(const auto* rows, all_rows());
-    std::vector<std::string> paths;
-    KL_TRY(rows->for_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
+    PathList paths;
+    KL_TRY(rows->for_key_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
       KL_ASSIGN(auto drafted, row_paths_.path(row));
       if (path_hash(drafted.path) != out_.next.paths[first + paths.size()]) {
         return refused("a row is not where the template puts it");
       }
-      paths.push_back(std::move(drafted.path));
+      paths.add(drafted.path);
       return {};
     }));
     return index_file(pass_.head, spec_.format, path, range_checksum(*rows, first, last),
@@ -387,7 +387,7 @@ std::vector<std::string> DeltaPlan::now_listed(std::vector<std::string> before) 
 
 File DeltaPlan::set_manifest(const Pass& pass, std::vector<std::string> before) const {
   return manifest_file(pass.head, next.layout.manifest_path, next.layout.parts.size(),
-                       now_listed(std::move(before)));
+                       listing(now_listed(std::move(before))));
 }
 
 }  // namespace kollect::sinks

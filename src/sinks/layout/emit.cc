@@ -73,9 +73,10 @@ class Emitter {
       : exp_(exp), spec_(spec), out_(laid_out) {}
 
   base::Result<> run(const std::function<base::Result<>(File&&)>& take) const {
+    auto path = out_.row_paths.begin();
     for (std::size_t part = 0; part < out_.parts.size(); ++part) {
       if (out_.mode == LayoutMode::kDocument) KL_TRY(take(document(part)));
-      if (!out_.index_paths.empty()) KL_TRY(take(index(part)));
+      if (!out_.index_paths.empty()) KL_TRY(take(index(part, path)));
     }
     if (out_.mode == LayoutMode::kDocument) return {};
     return rows(take);
@@ -85,7 +86,7 @@ class Emitter {
   File document(std::size_t part) const {
     const auto [first, last] = out_.parts[part];
     File file;
-    file.path = out_.paths[part];
+    file.path = out_.fixed_paths[part];
     file.rows = last - first;
     file.exported_at = exp_.exported_at;
     file.timed = spec_.format == Format::kJson;
@@ -104,20 +105,21 @@ class Emitter {
     return file;
   }
 
-  File index(std::size_t part) const {
+  /// `path`: of the part's first row; moves on to that of the next part's.
+  File index(std::size_t part, PathList::Iterator& path) const {
     const auto [first, last] = out_.parts[part];
+    PathList paths;
+    for (auto i = first; i < last; ++i, ++path) paths.add(*path);
     return index_file(exp_, spec_.format, out_.index_paths[part],
-                      range_checksum(*exp_.rows, first, last),
-                      {out_.row_paths.begin() + static_cast<std::ptrdiff_t>(first),
-                       out_.row_paths.begin() + static_cast<std::ptrdiff_t>(last)});
+                      range_checksum(*exp_.rows, first, last), std::move(paths));
   }
 
   base::Result<> rows(const std::function<base::Result<>(File&&)>& take) const {
-    std::size_t number = 0;
+    auto path = out_.row_paths.begin();
     RowTexts texts(spec_.format, out_.content, out_.manifest_key);
     return exp_.rows->for_each([&](const inventory::RowView& row) -> base::Result<> {
       File file;
-      file.path = out_.row_paths[number++];
+      file.path = *path++;
       file.rows = 1;
       KL_ASSIGN(file.content, texts.text(row));
       return take(std::move(file));
@@ -166,7 +168,7 @@ std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std
 }
 
 File index_file(const Export& exp, Format format, std::string path, std::string checksum,
-                std::vector<std::string> paths) {
+                PathList paths) {
   File file;
   file.path = std::move(path);
   file.rows = paths.size();
@@ -188,8 +190,14 @@ File index_file(const Export& exp, Format format, std::string path, std::string 
   return file;
 }
 
-File manifest_file(const Export& exp, std::string path, std::size_t parts,
-                   std::vector<std::string> paths) {
+Listing listing(std::vector<std::string> paths) {
+  return [all = std::move(paths)](const PathList::Visit& visit) -> base::Result<> {
+    for (const auto& path : all) KL_TRY(visit(path));
+    return {};
+  };
+}
+
+File manifest_file(const Export& exp, std::string path, std::size_t parts, Listing paths) {
   File file;
   file.path = std::move(path);
   file.timed = true;
@@ -210,18 +218,20 @@ File manifest_file(const Export& exp, std::string path, std::size_t parts,
     object.set("exportedAt", base::format_rfc3339_seconds(at));
     object.set("paths", json::Array());
     auto piece = json::pretty(json::Value(std::move(object)));
-    if (all.empty()) return out(piece);
     // The list is written into the empty one, in pieces: it has a line for every file.
     constexpr std::string_view kEnd = "]\n}\n";
     piece.resize(piece.size() - kEnd.size());
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      piece += i == 0 ? "\n    " : ",\n    ";
-      json::append_string(piece, all[i]);
-      if (piece.size() < kPiece) continue;
+    bool is_first = true;
+    KL_TRY(all([&](std::string_view one) -> base::Result<> {
+      piece += is_first ? "\n    " : ",\n    ";
+      is_first = false;
+      json::append_string(piece, one);
+      if (piece.size() < kPiece) return {};
       KL_TRY(out(piece));
       piece.clear();
-    }
-    piece += "\n  ";
+      return {};
+    }));
+    if (!is_first) piece += "\n  ";
     piece += kEnd;
     return out(piece);
   };
@@ -234,11 +244,14 @@ base::Result<> RunLayout::emit(std::size_t export_index,
       .run(take);
 }
 
-File RunLayout::manifest(std::size_t export_index, std::vector<std::string> paths) const {
+File RunLayout::manifest(std::size_t export_index, std::vector<std::string> kept) const {
   const auto& laid_out = impl_->laid_out[export_index];
-  std::sort(paths.begin(), paths.end());
-  return manifest_file((*impl_->exports)[export_index], laid_out.manifest_path,
-                       laid_out.parts.size(), std::move(paths));
+  kept.insert(kept.end(), laid_out.fixed_paths.begin(), laid_out.fixed_paths.end());
+  return manifest_file(
+      (*impl_->exports)[export_index], laid_out.manifest_path, laid_out.parts.size(),
+      [&rows = laid_out.row_paths, beside = std::move(kept)](const PathList::Visit& visit) {
+        return rows.visit_sorted(beside, visit);
+      });
 }
 
 base::Result<RenderResult> render(const Export& exp, const LayoutSpec& spec,
@@ -251,11 +264,12 @@ base::Result<RenderResult> render(const Export& exp, const LayoutSpec& spec,
   out.mode = laid_out.mode;
   out.prune = laid_out.prune;
   out.checksum = exp.rows->checksum();
-  out.paths = laid_out.paths;
+  out.paths = laid_out.fixed_paths;
+  out.paths.insert(out.paths.end(), laid_out.row_paths.begin(), laid_out.row_paths.end());
   out.warnings = laid_out.warnings;
   KL_TRY(layout.emit(0, emit));
   if (laid_out.writes_manifest) {
-    KL_TRY(emit(layout.manifest(0, laid_out.paths)));
+    KL_TRY(emit(layout.manifest(0, {})));
     out.paths.push_back(laid_out.manifest_path);
   }
   return out;

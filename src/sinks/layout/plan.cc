@@ -87,7 +87,7 @@ base::Result<> place_documents(const Export& exp, const LayoutSpec& spec, LaidOu
     KL_ASSIGN(auto path,
               document_path(exp, spec, index ? spec.index_template : spec.document_template, name));
     if (index) out.index_paths.push_back(path);
-    out.paths.push_back(std::move(path));
+    out.fixed_paths.push_back(std::move(path));
   }
   if (index) {
     KL_ASSIGN(out.document_path, document_path(exp, spec, spec.index_template, exp.inventory.name));
@@ -116,8 +116,6 @@ base::Result<DraftPaths> draft_rows(const Export& exp, const LayoutSpec& spec, c
   DraftPaths out;
   const RowPaths paths(exp, spec);
   const auto suffixed = suffixed_bases(owned, paths.extension());
-  if (!suffixed.empty()) out.sticky.resize(exp.rows->size());
-  out.base.reserve(exp.rows->size());
   json::Document document;
   const bool check_object = laid_out.content == LayoutContent::kManifest;
   const auto add = [&](const inventory::RowView& row) -> base::Result<> {
@@ -135,13 +133,15 @@ base::Result<DraftPaths> draft_rows(const Export& exp, const LayoutSpec& spec, c
     KL_ASSIGN(auto checked, paths.path(row));
     if (suffixed.contains(checked.path)) {
       auto kept = with_suffix(checked.path, collision_suffix(row), paths.extension());
-      if (owned.paths.contains(kept)) out.sticky[out.base.size()] = std::move(kept);
+      if (owned.paths.contains(kept)) {
+        out.sticky.emplace(static_cast<std::uint32_t>(out.base.size()), std::move(kept));
+      }
     }
-    out.base.push_back(std::move(checked.path));
+    out.base.add(checked.path);
     out.altered.push_back(checked.altered);
     return {};
   };
-  KL_TRY(exp.rows->for_each(add));
+  KL_TRY(check_object ? exp.rows->for_each(add) : exp.rows->for_each_key(add));
   return out;
 }
 

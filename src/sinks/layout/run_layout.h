@@ -1,6 +1,7 @@
 // Inner parts of RunLayout that several files share.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,12 +68,15 @@ class RowTexts {
 
 /// A split index (4.5): `paths` of the rows in their order, `checksum` of their JSON array.
 File index_file(const Export& exp, Format format, std::string path, std::string checksum,
-                std::vector<std::string> paths);
+                PathList paths);
 /// Row checksum of rows [first, last).
 std::string range_checksum(const inventory::RowSet& rows, std::size_t first, std::size_t last);
-/// The set manifest (5.3); `paths` are sorted. Borrows the export.
-File manifest_file(const Export& exp, std::string path, std::size_t parts,
-                   std::vector<std::string> paths);
+/// Hands out paths one by one, as often as it is called.
+using Listing = std::function<base::Result<>(const PathList::Visit& visit)>;
+/// Of a list that is there.
+Listing listing(std::vector<std::string> paths);
+/// The set manifest (5.3); `paths` come sorted. Borrows the export.
+File manifest_file(const Export& exp, std::string path, std::size_t parts, Listing paths);
 
 /// Length of a part suffix (".part-0001-of-0002") at the start of the text, 0 when there is none.
 std::size_t part_suffix_length(std::string_view text);
@@ -88,10 +92,9 @@ struct RunLayout::Impl {
 
 /// Row paths of one export before collisions are looked at.
 struct DraftPaths {
-  std::vector<std::string> base;  ///< by the template alone
+  PathList base;  ///< by the template alone
   std::vector<bool> altered;
-  std::vector<std::string>
-      sticky;  ///< suffixed path from an earlier export; empty vector: none at all
+  std::map<std::uint32_t, std::string> sticky;  ///< by row: suffixed path from an earlier export
 };
 
 /// Decides the final row paths of all exports (4.4) and puts them into `laid_out`.

@@ -29,8 +29,7 @@ base::Result<SetLedger> SetLedger::of(const Export& exp, std::string set_hash,
   out.head.rows = nullptr;
   out.set_hash = std::move(set_hash);
   out.keeps = !kept.empty();
-  const auto fixed_paths = layout.paths.size() - layout.row_paths.size();
-  for (std::size_t i = 0; i < fixed_paths; ++i) out.fixed.push_back(path_hash(layout.paths[i]));
+  for (const auto& path : layout.fixed_paths) out.fixed.push_back(path_hash(path));
   if (layout.writes_manifest) out.fixed.push_back(path_hash(layout.manifest_path));
   for (const auto& path : kept) out.fixed.push_back(path_hash(path));
 
@@ -54,12 +53,14 @@ base::Result<SetLedger> SetLedger::of(const Export& exp, std::string set_hash,
   if (sized) out.sizes.reserve(count);
   const RowPaths templated(exp, spec);
   std::string text;
+  auto next = layout.row_paths.begin();
   const auto add = [&](const inventory::RowView& row) -> base::Result<> {
-    const auto& path = layout.row_paths[out.paths.size()];
+    const std::string& path = *next;
     KL_ASSIGN(const auto draft, templated.path(row));
     if (draft.path != path) out.contested.push_back(path_hash(draft.path));
     out.identities.push_back(identity_hash(row));
     out.paths.push_back(path_hash(path));
+    ++next;
     if (!sized) return {};
     text.clear();
     inventory::append_row_json(text, row);

@@ -38,7 +38,8 @@ class ManifestEncoder final : public Encoder {
   [[nodiscard]] std::string_view content_type() const override { return "application/json"; }
   [[nodiscard]] bool timed() const override { return true; }
   base::Result<> write(const Document& document, const ChunkFn& out) const override {
-    return manifest_file(*document.exp, {}, parts_, keys_).chunks(out, document.exported_at);
+    return manifest_file(*document.exp, {}, parts_, listing(keys_))
+        .chunks(out, document.exported_at);
   }
   base::Result<> read(std::string_view /*bytes*/, inventory::RowSet& /*into*/) const override {
     return base::configuration("a set manifest has no rows");
