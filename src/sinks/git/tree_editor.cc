@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <map>
 #include <vector>
 
@@ -14,6 +16,9 @@ namespace {
 
 constexpr unsigned kTypeMask = 0170000;
 constexpr unsigned kTypeFile = 0100000;
+
+/// Entries in unpacked folders, some 130 bytes each, before any are packed.
+constexpr std::size_t kMostUnpacked = 8192;
 
 bool is_file(unsigned mode) {
   return (mode & kTypeMask) == kTypeFile;
@@ -41,11 +46,58 @@ struct TreeEditor::Node {
   std::optional<Oid> oid;  // as it was read
   bool loaded = false;
   bool changed = false;
+  bool packed = false;  // not loaded; of a changed folder `text` has the entries
+  std::string text;
   std::map<std::string, Entry, std::less<>> entries;
+
+  void write_text();
+  void read_text();
 };
 
+/// Per entry: how much of the name before starts this one (a byte), length of the rest and mode
+/// (three bytes each), the rest, the object.
+void TreeEditor::Node::write_text() {
+  text.clear();
+  std::string_view last;
+  for (const auto& [name, entry] : entries) {
+    const auto most = std::min<std::size_t>({name.size(), last.size(), 255});
+    std::size_t shared = 0;
+    while (shared < most && name[shared] == last[shared]) ++shared;
+    text += static_cast<char>(shared);
+    const auto rest = std::string_view(name).substr(shared);
+    for (const std::size_t number : {rest.size(), static_cast<std::size_t>(entry.mode)}) {
+      for (unsigned shift = 0; shift < 24; shift += 8) {
+        text += static_cast<char>((number >> shift) & 0xffU);
+      }
+    }
+    text += rest;
+    text += entry.oid.raw();
+    last = name;
+  }
+  text.shrink_to_fit();
+}
+
+void TreeEditor::Node::read_text() {
+  std::string name;
+  for (std::size_t at = 0; at < text.size();) {
+    name.resize(static_cast<unsigned char>(text[at++]));
+    std::array<std::size_t, 2> numbers{};
+    for (auto& number : numbers) {
+      for (unsigned shift = 0; shift < 24; shift += 8) {
+        number |= static_cast<std::size_t>(static_cast<unsigned char>(text[at++])) << shift;
+      }
+    }
+    name.append(text, at, numbers[0]);
+    at += numbers[0];
+    auto& entry = entries.emplace_hint(entries.end(), name, Entry{})->second;
+    entry.mode = static_cast<unsigned>(numbers[1]);
+    std::memcpy(entry.oid.bytes.data(), text.data() + at, entry.oid.bytes.size());
+    at += entry.oid.bytes.size();
+  }
+}
+
 TreeEditor::TreeEditor(const ObjectStore& store, std::optional<Oid> root)
-    : store_(store), root_(std::make_unique<Node>()) {
+    : store_(store), root_(std::make_unique<Node>()), most_unpacked_(kMostUnpacked) {
   root_->oid = root;
   root_->loaded = !root.has_value();
 }
@@ -54,16 +106,56 @@ TreeEditor::~TreeEditor() = default;
 
 base::Result<> TreeEditor::load(Node& node) {
   if (node.loaded) return {};
-  KL_ASSIGN(auto entries, store_.tree(*node.oid));
-  for (auto& entry : entries) {
-    node.entries.emplace(std::move(entry.name), Node::Entry{entry.mode, entry.oid, nullptr});
+  if (node.packed && node.changed) {
+    node.read_text();
+    node.text = {};
+  } else {
+    KL_ASSIGN(auto entries, store_.tree(*node.oid));
+    for (auto& entry : entries) {
+      node.entries.emplace(std::move(entry.name), Node::Entry{entry.mode, entry.oid, nullptr});
+    }
   }
+  if (node.packed) again_ += node.entries.size();
+  unpacked_ += node.entries.size();
+  node.packed = false;
   node.loaded = true;
   return {};
 }
 
+void TreeEditor::make_room() {
+  if (unpacked_ <= most_unpacked_) return;
+  if (again_ > most_unpacked_ / 2) {
+    // Folders take turns: packing them each time would cost more than room for all of them.
+    most_unpacked_ = 2 * unpacked_;
+  } else {
+    pack_below(*root_);
+    last_ = nullptr;
+    most_unpacked_ = std::max(most_unpacked_, 2 * unpacked_);
+  }
+  again_ = 0;
+}
+
+void TreeEditor::pack_below(Node& node) {
+  bool is_leaf = true;
+  for (auto& [name, entry] : node.entries) {
+    if (!entry.child) continue;
+    is_leaf = false;
+    if (entry.child->loaded) pack_below(*entry.child);
+  }
+  if (is_leaf && &node != root_.get()) pack(node);
+}
+
+void TreeEditor::pack(Node& node) {
+  if (node.changed) node.write_text();
+  unpacked_ -= node.entries.size();
+  node.entries.clear();
+  node.packed = true;
+  node.loaded = false;
+}
+
 base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder) {
   if (last_ != nullptr && folder == last_folder_) return last_;
+  make_room();
   Node* node = root_.get();
   KL_TRY(load(*node));
   if (folder.empty()) return node;
@@ -105,6 +197,7 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
                                                           std::string_view folder) {
   // Where a folder has changed all above it have.
   if (last_ != nullptr && last_->changed && folder == last_folder_) return last_;
+  make_room();
   Node* node = root_.get();
   KL_TRY(load(*node));
   node->changed = true;
@@ -113,6 +206,7 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
     auto at = node->entries.find(name);
     if (at == node->entries.end()) {
       at = node->entries.emplace(std::string(name), Node::Entry{kModeTree, {}, nullptr}).first;
+      ++unpacked_;
       at->second.child = std::make_unique<Node>();
       at->second.child->loaded = true;
     }
@@ -139,6 +233,7 @@ base::Result<> TreeEditor::set_file(std::string_view path, const Oid& oid) {
   auto at = node->entries.lower_bound(name);
   if (at == node->entries.end() || at->first != name) {
     at = node->entries.emplace_hint(at, std::string(name), Node::Entry{});
+    ++unpacked_;
   }
   auto& entry = at->second;
   if (entry.mode == kModeTree) return taken(path, "a folder");
@@ -158,6 +253,7 @@ base::Result<bool> TreeEditor::remove_file(std::string_view path) {
   }
   node->changed = true;
   node->entries.erase(node->entries.find(segments.back()));
+  --unpacked_;
   return true;
 }
 
@@ -194,6 +290,8 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
     empty = false;
     return *node.oid;
   }
+  const bool was_packed = node.packed;
+  KL_TRY(load(node));
   // Git sorts folders as if their names ended in a slash.
   std::vector<std::pair<std::string, std::string>> lines;
   for (auto& [name, entry] : node.entries) {
@@ -208,6 +306,7 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
     lines.emplace_back(entry.mode == kModeTree ? name + "/" : name, std::move(line));
   }
   empty = lines.empty();
+  if (was_packed) this->pack(node);
   if (empty && &node != root_.get()) return Oid{};
   std::sort(lines.begin(), lines.end());
   Pieces content;

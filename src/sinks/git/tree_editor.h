@@ -12,8 +12,10 @@
 
 namespace kollect::sinks::git {
 
-/// Borrows the store. Errors: reason "damaged", or terminal ("path-taken") when a file stands where
-/// a folder must be or the other way round.
+/// Folders that were not touched lately are kept as packed texts, some 25 bytes a file, until they
+/// are looked into again. Visitors must not use the editor. Borrows the store. Errors: reason
+/// "damaged", or terminal ("path-taken") when a file stands where a folder must be or the other way
+/// round.
 class TreeEditor {
  public:
   /// `root`: the tip's tree; none: an empty one.
@@ -39,6 +41,10 @@ class TreeEditor {
  private:
   struct Node;
   base::Result<> load(Node& node);
+  /// Packs folders without sub-folders when too much is unpacked.
+  void make_room();
+  void pack_below(Node& node);
+  void pack(Node& node);
   base::Result<Node*> find_folder(std::string_view folder);
   base::Result<Node*> change_folder(std::string_view path, std::string_view folder);
   static base::Error taken(std::string_view path, std::string_view what);
@@ -46,8 +52,10 @@ class TreeEditor {
 
   const ObjectStore& store_;
   std::unique_ptr<Node> root_;
-  /// The folder that was looked for last: files follow each other by folder. Folders never go while
-  /// the editor is there.
+  std::size_t unpacked_ = 0;  ///< entries of all unpacked folders
+  std::size_t most_unpacked_;
+  std::size_t again_ = 0;  ///< entries that were unpacked again since folders were packed
+  /// The folder that was looked for last and is not packed: files follow each other by folder.
   std::string last_folder_;
   Node* last_ = nullptr;
 };
