@@ -57,22 +57,21 @@ class MemorySource final : public Source {
     if (!failure) return failure.error();
     return std::unique_ptr<RowCursor>(std::make_unique<Cursor>(*this, request));
   }
-  base::Result<std::vector<Group>> groups(const base::Context& /*context*/, const RowFilter& filter,
-                                          const Sight& sight, const std::vector<std::string>& by,
-                                          std::size_t limit) override {
+  base::Result<std::vector<Group>> groups(const base::Context& /*context*/,
+                                          const GroupRequest& request) override {
     std::vector<Group> out;
     ColumnReader columns;
-    for (const MemoryRow* row : matching(filter, sight)) {
+    for (const MemoryRow* row : matching(request.filter, request.sight)) {
       std::vector<std::string> values;
       const SourceRow view = row->view();
       columns.at(view);
-      for (const std::string& column : by) values.emplace_back(columns.text(column));
+      for (const std::string& column : request.by) values.emplace_back(columns.text(column));
       auto found = std::ranges::find(out, values, &Group::values);
       if (found == out.end()) found = out.insert(out.end(), {.values = values, .rows = 0});
       ++found->rows;
     }
     std::ranges::stable_sort(out, std::greater(), &Group::rows);
-    out.resize(std::min(out.size(), limit));
+    out.resize(std::min(out.size(), request.limit));
     return out;
   }
   base::Result<std::vector<InventoryState>> inventories(const base::Context& /*context*/,

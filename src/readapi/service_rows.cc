@@ -190,8 +190,11 @@ http::Answer Service::Impl::groups(Call& call) {
   all.order = {};
   auto rows = parts.source.rows(within, all);
   if (!rows) return error_answer(rows.error(), parts.log);
-  const auto found = parts.source.groups(within, call.query.filter, call.verdict.sight, *by,
-                                         static_cast<std::size_t>(limit));
+  const auto found = parts.source.groups(within, {.filter = call.query.filter,
+                                                  .sight = call.verdict.sight,
+                                                  .by = *by,
+                                                  .limit = static_cast<std::size_t>(limit),
+                                                  .at = call.query.at});
   if (!found) return error_answer(found.error(), parts.log);
   std::string out = kSchema;
   const auto append_list = [&out](const std::vector<std::string>& list) {

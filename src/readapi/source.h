@@ -95,6 +95,14 @@ class RowCursor {
   virtual base::Result<std::optional<SourceRow>> next() = 0;
 };
 
+struct GroupRequest {
+  RowFilter filter = {};
+  Sight sight = {};
+  std::vector<std::string> by;            ///< names of columns as in Order, one at least
+  std::size_t limit = 100;                ///< groups
+  std::optional<base::WallTime> at = {};  ///< the rows of a moment that has passed
+};
+
 /// Rows with the same value of a column, counted.
 struct Group {
   std::vector<std::string> values;  ///< of the columns asked for, in their order
@@ -165,11 +173,9 @@ class Source {
   [[nodiscard]] virtual Abilities abilities() const = 0;
   virtual base::Result<std::unique_ptr<RowCursor>> rows(const base::Context& context,
                                                         const RowRequest& request) = 0;
-  /// `by`: names of columns as in Order. Most rows first; at most `limit` groups.
+  /// Most rows first.
   virtual base::Result<std::vector<Group>> groups(const base::Context& context,
-                                                  const RowFilter& filter, const Sight& sight,
-                                                  const std::vector<std::string>& by,
-                                                  std::size_t limit) = 0;
+                                                  const GroupRequest& request) = 0;
   virtual base::Result<std::vector<InventoryState>> inventories(const base::Context& context,
                                                                 const Sight& sight) = 0;
   /// Without history: configuration.

@@ -208,6 +208,11 @@ std::string fixed_time(base::WallTime time) {
   return fmt::format("{}.{:06}Z", text, micro);
 }
 
+std::string Dialect::stood_at(Query& query, base::WallTime time) const {
+  return fmt::format("valid_from <= {0} AND (valid_to IS NULL OR valid_to > {0}) AND ",
+                     moment(query, time));
+}
+
 std::string Dialect::moment(Query& query, base::WallTime time) const {
   const std::string place = query.bind(fixed_time(time));
   return postgres_ ? place + "::timestamptz" : place;

@@ -65,6 +65,8 @@ class Dialect {
   [[nodiscard]] std::string time(std::string_view column) const;
   /// A parameter with a time.
   [[nodiscard]] std::string moment(Query& query, base::WallTime time) const;
+  /// Of the history: rows that stood at that moment; ends with AND.
+  [[nodiscard]] std::string stood_at(Query& query, base::WallTime time) const;
   /// `field` in canonical order behind cluster and inventory, each with `direction` behind it.
   [[nodiscard]] std::string canonical(std::string_view direction = "") const;
 

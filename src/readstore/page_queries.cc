@@ -181,8 +181,7 @@ Query PageQueries::of_moment(const Column& by, bool counted) const {
   dialect.set_since("valid_from");
   query.add(fmt::format("SELECT {} FROM {} WHERE ", counted ? "count(*)" : select_list(dialect, ""),
                         tables_.history));
-  const std::string at = dialect.moment(query, *request_.at);
-  query.add(fmt::format("valid_from <= {0} AND (valid_to IS NULL OR valid_to > {0}) AND ", at));
+  query.add(dialect.stood_at(query, *request_.at));
   query.add(dialect.where(query, request_.filter, request_.sight));
   if (!counted) order_and_page(query, dialect, by);
   return query;

@@ -281,8 +281,8 @@ TEST_P(StoreContract, NobodySeesMoreThanHisSight) {
         ASSERT_EQ(got.lines, want.lines);
         ASSERT_EQ(got.total, want.total);
       }
-      const auto groups =
-          source->groups(context_, {}, request.sight, {"cluster", "kind", "name"}, 1000);
+      const auto groups = source->groups(
+          context_, {.sight = request.sight, .by = {"cluster", "kind", "name"}, .limit = 1000});
       ASSERT_TRUE(groups.has_value());
       std::uint64_t grouped = 0;
       for (const auto& group : *groups) grouped += group.rows;
@@ -335,7 +335,9 @@ TEST_P(StoreContract, TextsFromOutsideAreNothingButTexts) {
       const Page got = read(*source, request);
       ASSERT_EQ(got.lines, want.lines) << text;
       if (&filter - list.data() < 4) continue;
-      ASSERT_TRUE(source->groups(context_, filter, {}, {"name"}, 10).has_value()) << text;
+      ASSERT_TRUE(
+          source->groups(context_, {.filter = filter, .by = {"name"}, .limit = 10}).has_value())
+          << text;
       ASSERT_TRUE(source->versions(context_, filter, {}).has_value()) << text;
       request.at = moment(5);
       ASSERT_EQ(read(*source, request).lines, want.lines) << text;
@@ -367,13 +369,7 @@ TEST_P(StoreContract, GroupsCountWhatTheFilterLeaves) {
   const auto source = open();
   const auto groups = [&](const RowFilter& filter, const std::vector<std::string>& by,
                           std::size_t limit) {
-    Lines out;
-    const auto found = source->groups(context_, filter, {}, by, limit);
-    EXPECT_TRUE(found.has_value()) << found.error().message;
-    for (const auto& group : found.value_or(std::vector<readapi::Group>())) {
-      out.push_back(fmt::format("{}={}", base::join(group.values, ","), group.rows));
-    }
-    return out;
+    return grouped(*source, {.filter = filter, .by = by, .limit = limit});
   };
   EXPECT_EQ(groups({}, {"kind"}, 10), (Lines{"Deployment=72", "Service=72"}));
   EXPECT_EQ(groups({}, {"cluster", "namespace"}, 3),
@@ -385,7 +381,7 @@ TEST_P(StoreContract, GroupsCountWhatTheFilterLeaves) {
   EXPECT_EQ(groups({}, {"attributes.flag"}, 9), (Lines{"false=72", "true=72"}));
   EXPECT_EQ(groups({}, {"attributes.none"}, 9), (Lines{"=144"}));
   EXPECT_EQ(groups({.cluster = "nowhere"}, {"kind"}, 9), Lines{});
-  const auto refused = source->groups(context_, {}, {}, {"colour"}, 9);
+  const auto refused = source->groups(context_, {.by = {"colour"}});
   ASSERT_FALSE(refused.has_value());
   EXPECT_THAT(refused.error().message, ::testing::HasSubstr("there is no column colour"));
 }
@@ -468,6 +464,15 @@ TEST_P(StoreContract, HistoryTellsWhatWasAndWhatChanged) {
   EXPECT_EQ(at(10).total, 2U);
   EXPECT_EQ(at(25).lines, expected(rows, {}).lines);
   EXPECT_NE(at(5).state, at(25).state);
+  const auto groups = [&](int second, const RowFilter& filter) {
+    return grouped(*source,
+                   {.filter = filter, .by = {"attributes.n", "name"}, .at = moment(second)});
+  };
+  EXPECT_EQ(groups(-1, {}), Lines{});
+  EXPECT_EQ(groups(5, {}), (Lines{",b=1", "1,a=1"}));
+  EXPECT_EQ(groups(15, {}), (Lines{",b=1", "2,a=1"}));
+  EXPECT_EQ(groups(15, {.name = "a"}), (Lines{"2,a=1"}));
+  EXPECT_EQ(groups(25, {}), (Lines{",b=1"}));
 
   Lines told;
   std::string after;

@@ -175,6 +175,16 @@ class StoreContract : public ::testing::TestWithParam<Store> {
     std::string state;
     bool at_least = false;
   };
+  /// "value,value=rows" of each group.
+  Lines grouped(readapi::Source& source, const readapi::GroupRequest& request) const {
+    Lines out;
+    const auto found = source.groups(context_, request);
+    EXPECT_TRUE(found.has_value()) << found.error().message;
+    for (const auto& group : found.value_or(std::vector<readapi::Group>())) {
+      out.push_back(fmt::format("{}={}", base::join(group.values, ","), group.rows));
+    }
+    return out;
+  }
   Page read(readapi::Source& source, const RowRequest& request) const {
     Page out;
     auto cursor = source.rows(context_, request);

@@ -18,27 +18,31 @@ bool allows(const std::optional<std::vector<std::string>>& list, const std::stri
   return !list || std::find(list->begin(), list->end(), text) != list->end();
 }
 
-base::Result<std::vector<readapi::Group>> groups_of_table(Session& session, const Dialect& dialect,
-                                                          const readapi::RowFilter& filter,
-                                                          const readapi::Sight& sight,
-                                                          const std::vector<Column>& by,
-                                                          std::size_t limit) {
-  Query query(dialect.postgres());
+base::Result<std::vector<readapi::Group>> groups_of_table(Session& session, bool postgres,
+                                                          const readapi::GroupRequest& request,
+                                                          const std::vector<Column>& by) {
+  Query query(postgres);
+  Dialect dialect(postgres, session.tables());
+  const char* since = request.at ? "valid_from" : "exported_at";
+  dialect.set_since(since);
   std::string selected;
   std::string numbers;
   std::string order;
   for (const Column& column : by) {
     std::string value = column.field == Field::kAttribute
                             ? dialect.attribute_text(query, column.attribute)
-                        : column.field == Field::kExportedAt ? dialect.time("exported_at")
+                        : column.field == Field::kExportedAt ? dialect.time(since)
                                                              : dialect.value(column.field);
     selected += value + ", ";
     numbers += fmt::format("{}{}", numbers.empty() ? "" : ", ", &column - by.data() + 1);
     order += fmt::format(", {}{}", value, dialect.postgres() ? " COLLATE \"C\"" : "");
   }
-  query.add(fmt::format("SELECT {}count(*) FROM {} WHERE ", selected, session.tables().rows));
-  query.add(dialect.where(query, filter, sight));
-  query.add(fmt::format(" GROUP BY {} ORDER BY count(*) DESC{} LIMIT {}", numbers, order, limit));
+  query.add(fmt::format("SELECT {}count(*) FROM {} WHERE ", selected,
+                        request.at ? session.tables().history : session.tables().rows));
+  if (request.at) query.add(dialect.stood_at(query, *request.at));
+  query.add(dialect.where(query, request.filter, request.sight));
+  query.add(
+      fmt::format(" GROUP BY {} ORDER BY count(*) DESC{} LIMIT {}", numbers, order, request.limit));
   KL_ASSIGN(const auto rows, session.ask(query, true));
   std::vector<readapi::Group> out;
   while (true) {
@@ -82,28 +86,27 @@ base::Result<std::unique_ptr<readapi::RowCursor>> TableSource::rows(
   return open_rows(std::move(session), place_->postgres(), request, book_, counts_, limits_);
 }
 
-base::Result<std::vector<readapi::Group>> TableSource::groups(const base::Context& context,
-                                                              const readapi::RowFilter& filter,
-                                                              const readapi::Sight& sight,
-                                                              const std::vector<std::string>& by,
-                                                              std::size_t limit) {
+base::Result<std::vector<readapi::Group>> TableSource::groups(
+    const base::Context& context, const readapi::GroupRequest& request) {
   std::vector<Column> columns;
-  bool told = in_tally(filter);
-  for (const std::string& name : by) {
+  bool told = !request.at && in_tally(request.filter);  // the tally knows the present
+  for (const std::string& name : request.by) {
     KL_ASSIGN(Column column, read_column(name));
     told = told && column.in_tally();
     columns.push_back(std::move(column));
   }
   if (columns.empty()) return base::configuration("no column to group by", "BadQuery");
-  if (impossible(filter) || limit == 0) return std::vector<readapi::Group>();
+  if (impossible(request.filter) || request.limit == 0) return std::vector<readapi::Group>();
   KL_ASSIGN(const auto session, place_->open(context));
-  const Dialect dialect(place_->postgres(), session->tables());
+  if (request.at && session->tables().history.empty()) return no_history();
   if (told) {
+    const Dialect dialect(place_->postgres(), session->tables());
     KL_ASSIGN(const Stand stand, read_stand(*session, dialect));
     KL_ASSIGN(const auto tally, book_.at(*session, dialect, stand));
-    if (tally) return count_by(tally->matching(filter, sight), columns, limit);
+    if (tally)
+      return count_by(tally->matching(request.filter, request.sight), columns, request.limit);
   }
-  return groups_of_table(*session, dialect, filter, sight, columns, limit);
+  return groups_of_table(*session, place_->postgres(), request, columns);
 }
 
 base::Result<std::vector<readapi::InventoryState>> TableSource::inventories(

@@ -25,10 +25,7 @@ class TableSource final : public readapi::Source {
   base::Result<std::unique_ptr<readapi::RowCursor>> rows(
       const base::Context& context, const readapi::RowRequest& request) override;
   base::Result<std::vector<readapi::Group>> groups(const base::Context& context,
-                                                   const readapi::RowFilter& filter,
-                                                   const readapi::Sight& sight,
-                                                   const std::vector<std::string>& by,
-                                                   std::size_t limit) override;
+                                                   const readapi::GroupRequest& request) override;
   base::Result<std::vector<readapi::InventoryState>> inventories(
       const base::Context& context, const readapi::Sight& sight) override;
   base::Result<readapi::ChangePage> changes(const base::Context& context,

@@ -218,6 +218,11 @@ class Views(Console):
         self.picture("time-travel")
         page.click(".notice .button", "Back to now")
         page.sees("9.9.9", "[data-table]")
+        # Groups are of that moment as well.
+        for at, wanted in ((began, 1), ("2001-01-01T00:00:00Z", 0)):
+            page = self.open("inventory", at=at, by="cluster", cluster="oslo-prod", kind="Deployment", namespace="shop-prod", name="checkout")
+            page.sees("1 group" if wanted else "0 groups", ".groups h2")
+            self.assertEqual(len(page.texts(".group")), wanted)
 
     def test_files(self):
         folder = self.folder / "downloads"

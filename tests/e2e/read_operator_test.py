@@ -49,7 +49,7 @@ class OfTheOperator(Routes, harness.Case):
         self.assertEqual(self.api.get("clusterinventory/rollup")["pagination"]["total"], ROWS)
 
     def test_no_history(self):
-        for path, more in (("changes", {"since": "2026-01-01T00:00:00Z"}), ("history", {"uid": "x"}), ("inventory", {"at": "2026-01-01T00:00:00Z"})):
+        for path, more in (("changes", {"since": "2026-01-01T00:00:00Z"}), ("history", {"uid": "x"}), ("groups", {"by": "kind", "at": "2026-01-01T00:00:00Z"}), ("inventory", {"at": "2026-01-01T00:00:00Z"})):
             self.assertEqual(self.api.get(path, 501, **more)["error"]["reason"], "NoHistory")
 
     def test_changes_as_they_happen(self):

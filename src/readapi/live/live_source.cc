@@ -218,12 +218,11 @@ base::Result<std::unique_ptr<RowCursor>> LiveSource::rows(const base::Context& c
 }
 
 base::Result<std::vector<Group>> LiveSource::groups(const base::Context& context,
-                                                    const RowFilter& filter, const Sight& sight,
-                                                    const std::vector<std::string>& by,
-                                                    std::size_t limit) {
+                                                    const GroupRequest& request) {
+  if (request.at) return no_history();
   const std::shared_ptr<const LiveSet> set = current();
   KL_ASSIGN(const std::shared_ptr<const Places> places,
-            select(context, *set, filter, sight, Order{}));
+            select(context, *set, request.filter, request.sight, Order{}));
   LiveCursor rows(set, places, RowRequest{.filter = {}, .sight = {}, .limit = 0});
   std::unordered_map<std::string, Group> groups;
   ColumnReader columns;
@@ -235,7 +234,7 @@ base::Result<std::vector<Group>> LiveSource::groups(const base::Context& context
     if (++seen % kCheckEvery == 0) KL_TRY(context.check());
     columns.at(*row);
     key.clear();
-    for (const std::string& column : by) {
+    for (const std::string& column : request.by) {
       key += columns.text(column);
       key += '\0';
     }
@@ -245,7 +244,7 @@ base::Result<std::vector<Group>> LiveSource::groups(const base::Context& context
         return base::configuration("by: there are too many different values", "TooManyGroups");
       }
       Group group;
-      for (const std::string& column : by) group.values.emplace_back(columns.text(column));
+      for (const std::string& column : request.by) group.values.emplace_back(columns.text(column));
       it = groups.emplace(key, std::move(group)).first;
     }
     ++it->second.rows;
@@ -256,7 +255,7 @@ base::Result<std::vector<Group>> LiveSource::groups(const base::Context& context
   std::ranges::sort(sorted, [](const Group& a, const Group& b) {
     return a.rows != b.rows ? a.rows > b.rows : a.values < b.values;
   });
-  if (sorted.size() > limit) sorted.resize(limit);
+  if (sorted.size() > request.limit) sorted.resize(request.limit);
   return sorted;
 }
 

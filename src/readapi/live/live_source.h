@@ -76,9 +76,8 @@ class LiveSource final : public Source, public Feed {
   [[nodiscard]] Abilities abilities() const override;
   base::Result<std::unique_ptr<RowCursor>> rows(const base::Context& context,
                                                 const RowRequest& request) override;
-  base::Result<std::vector<Group>> groups(const base::Context& context, const RowFilter& filter,
-                                          const Sight& sight, const std::vector<std::string>& by,
-                                          std::size_t limit) override;
+  base::Result<std::vector<Group>> groups(const base::Context& context,
+                                          const GroupRequest& request) override;
   base::Result<std::vector<InventoryState>> inventories(const base::Context& context,
                                                         const Sight& sight) override;
   base::Result<ChangePage> changes(const base::Context& context,

@@ -227,7 +227,7 @@ TEST_F(LiveSourceTest, OnlyOpenInventoriesAreShownWhereOthersAreClosed) {
 
 TEST_F(LiveSourceTest, GroupsAreCountedMostRowsFirst) {
   fill();
-  const auto groups = source_.groups(context_, {}, {}, {"kind", "targetName"}, 2);
+  const auto groups = source_.groups(context_, {.by = {"kind", "targetName"}, .limit = 2});
   ASSERT_TRUE(groups);
   ASSERT_EQ(groups->size(), 2U);
   EXPECT_THAT((*groups)[0].values, ElementsAre("Pod", "web"));
@@ -291,6 +291,9 @@ TEST_F(LiveSourceTest, ItHasNoHistory) {
   const auto past = source_.rows(context_, {.filter = {}, .sight = {}, .at = clock_.now()});
   ASSERT_FALSE(past);
   EXPECT_EQ(past.error().reason, "NoHistory");
+  const auto groups = source_.groups(context_, {.by = {"kind"}, .at = clock_.now()});
+  ASSERT_FALSE(groups);
+  EXPECT_EQ(groups.error().reason, "NoHistory");
   EXPECT_FALSE(source_.changes(context_, {}));
   EXPECT_FALSE(source_.versions(context_, {}, {}));
 }

@@ -238,7 +238,7 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
       )}
       {error && error.status !== 401 && <ErrorNotice error={error} retry={() => pages.refresh()} />}
       <div class="split">
-        {query.by && !query.at && !query.clusterInventory && <GroupsPanel query={query} parameters={filters} tick={tick} />}
+        {query.by && !query.clusterInventory && <GroupsPanel query={query} parameters={filters} tick={tick} />}
         <Table
           label="Inventory rows"
           columns={columns}
