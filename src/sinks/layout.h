@@ -55,6 +55,8 @@ struct File {
   /// The text holds the export time: a file that differs in nothing else is not to be written again
   /// (P-7).
   bool timed = false;
+  /// `write` takes little time and does not fail by itself: better asked again than remembered.
+  bool light = false;
   std::string content;  ///< the text when `write` is empty
   std::function<base::Result<>(const ChunkFn& out, base::WallTime exported_at)> write;
   base::WallTime exported_at{};

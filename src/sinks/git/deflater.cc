@@ -180,12 +180,10 @@ Deflater::~Deflater() {
 
 void Deflater::run(ObjectType type, const Pieces& content, std::string& out) {
   const auto small = type == ObjectType::kTree ? SmallDeflater::kMost : kSmallFile;
-  if (content.size() <= small && content.all().size() <= 1) {
-    small_.run(content.all().empty() ? std::string_view() : content.all().front(), out);
-    return;
-  }
+  const auto text = content.only_piece();
+  if (text && text->size() <= small) return small_.run(*text, out);
   deflateReset(&stream_);
-  for (const auto& piece : content.all()) feed(piece, Z_NO_FLUSH, out);
+  content.visit([&](std::string_view piece) { feed(piece, Z_NO_FLUSH, out); });
   feed({}, Z_FINISH, out);
 }
 

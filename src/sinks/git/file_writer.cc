@@ -9,6 +9,16 @@ using What = ExportReport::Change::What;
 constexpr std::size_t kMostOfHead = 4096;  // the export time stands before that
 
 base::Result<Pieces> pieces(const File& file, std::optional<base::WallTime> at) {
+  if (file.light) {
+    return Pieces([&file, at](const Pieces::Visit& visit) {
+      (void)file.chunks(
+          [&](std::string_view piece) -> base::Result<> {
+            visit(piece);
+            return {};
+          },
+          at);
+    });
+  }
   Pieces content;
   KL_TRY(file.chunks(
       [&](std::string_view piece) -> base::Result<> {

@@ -44,6 +44,20 @@ void Pieces::add(std::string_view text) {
   }
 }
 
+Pieces::Pieces(std::function<void(const Visit& visit)> make) : make_(std::move(make)) {
+  make_([this](std::string_view text) { size_ += text.size(); });
+}
+
+void Pieces::visit(const Visit& visit) const {
+  if (make_) return make_(visit);
+  for (const auto& piece : pieces_) visit(piece);
+}
+
+std::optional<std::string_view> Pieces::only_piece() const {
+  if (make_ || pieces_.size() > 1) return {};
+  return pieces_.empty() ? std::string_view() : std::string_view(pieces_.front());
+}
+
 Oid hash_object(ObjectType type, const Pieces& content) {
   // Looked up once: that takes longer than a short text.
   static const std::unique_ptr<EVP_MD, decltype(&EVP_MD_free)> kMethod(
@@ -53,7 +67,8 @@ Oid hash_object(ObjectType type, const Pieces& content) {
   EVP_DigestInit_ex(hash.get(), kMethod.get(), nullptr);
   auto head = fmt::format("{} {}", type_name(type), content.size());
   EVP_DigestUpdate(hash.get(), head.c_str(), head.size() + 1);  // with its NUL
-  for (const auto& piece : content.all()) EVP_DigestUpdate(hash.get(), piece.data(), piece.size());
+  content.visit(
+      [&](std::string_view piece) { EVP_DigestUpdate(hash.get(), piece.data(), piece.size()); });
   Oid out;
   EVP_DigestFinal_ex(hash.get(), out.bytes.data(), nullptr);
   return out;

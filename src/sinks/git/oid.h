@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,11 +35,20 @@ struct OidHash {
 /// Text in pieces, so that a long document never needs one stretch of memory.
 class Pieces {
  public:
+  using Visit = std::function<void(std::string_view text)>;
+  Pieces() = default;
+  /// A text that `make` gives in pieces, the same each time: it is asked whenever the text is
+  /// wanted, and nothing is kept. Nothing may be added.
+  explicit Pieces(std::function<void(const Visit& visit)> make);
+
   void add(std::string_view text);
   [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] const std::vector<std::string>& all() const { return pieces_; }
+  void visit(const Visit& visit) const;
+  /// The whole text where it is one piece in memory; none: visit() it.
+  [[nodiscard]] std::optional<std::string_view> only_piece() const;
 
  private:
+  std::function<void(const Visit&)> make_;
   std::vector<std::string> pieces_;
   std::size_t size_ = 0;
 };

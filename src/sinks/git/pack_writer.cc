@@ -46,7 +46,7 @@ void append_number(std::string& out, T number) {
 class EntryNumbers {
  public:
   /// Notes the entry that is about to be added to `entries`; false when the object has one.
-  bool note_next(const std::vector<PackEntry>& entries, const Oid& oid) {
+  bool note_next(const PackEntries& entries, const Oid& oid) {
     if (slots_.size() < 2 * (entries.size() + 1)) grow(entries);
     auto& slot = slots_[find(entries, oid)];
     if (slot != 0) return false;
@@ -55,13 +55,13 @@ class EntryNumbers {
   }
 
  private:
-  [[nodiscard]] std::size_t find(const std::vector<PackEntry>& entries, const Oid& oid) const {
+  [[nodiscard]] std::size_t find(const PackEntries& entries, const Oid& oid) const {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = OidHash{}(oid)&mask;
     while (slots_[at] != 0 && entries[slots_[at] - 1].oid != oid) at = (at + 1) & mask;
     return at;
   }
-  void grow(const std::vector<PackEntry>& entries) {
+  void grow(const PackEntries& entries) {
     slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
     for (std::size_t i = 0; i < entries.size(); ++i) {
       slots_[find(entries, entries[i].oid)] = static_cast<std::uint32_t>(i) + 1;
@@ -79,7 +79,7 @@ Oid sha1(std::string_view text) {
 
 }  // namespace
 
-std::string pack_index(std::vector<PackEntry> entries, const Oid& pack_sum) {
+std::string pack_index(PackEntries entries, const Oid& pack_sum) {
   constexpr std::uint64_t kFar = 1ULL << 31U;
   std::ranges::sort(entries, {}, &PackEntry::oid);
   std::string out("\377tOc\0\0\0\2", 8);
@@ -110,7 +110,7 @@ struct PackWriter::Impl {
   std::function<bool(const Oid&)> exists;
   Fd fd;
   Deflater deflater;
-  std::vector<PackEntry> entries;
+  PackEntries entries;
   EntryNumbers numbers;
   std::string buffer;
   std::uint64_t flushed = 0;  ///< bytes of the file before the buffer

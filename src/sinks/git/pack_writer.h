@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "sinks/git/oid.h"
@@ -19,8 +19,10 @@ struct PackEntry {
   std::uint32_t crc = 0;  ///< CRC-32 of its bytes in the file
   std::uint64_t offset = 0;
 };
+/// Grows without a moment in which it is there twice.
+using PackEntries = std::deque<PackEntry>;
 /// Text of the index of a pack file with this checksum (format: git's pack index, version 2).
-std::string pack_index(std::vector<PackEntry> entries, const Oid& pack_sum);
+std::string pack_index(PackEntries entries, const Oid& pack_sum);
 
 /// Objects are compressed and appended one by one (format: git's pack format, version 2, whole
 /// objects). Used by one thread; the file is removed with the writer.

@@ -61,7 +61,7 @@ TEST(PackWriter, GitReadsWhatWasInstalled) {
 }
 
 TEST(PackIndex, OffsetsOfAllSizesAreRead) {
-  const std::vector<PackEntry> entries = {{numbered(9, 1), 0x01020304, 5'000'000'000},
+  const PackEntries entries = {{numbered(9, 1), 0x01020304, 5'000'000'000},
                                           {numbered(0, 1), 7, 12},
                                           {numbered(255, 3), 9, 0x7fffffff},
                                           {numbered(9, 0), 8, 0x80000000}};

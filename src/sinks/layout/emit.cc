@@ -201,6 +201,7 @@ File manifest_file(const Export& exp, std::string path, std::size_t parts, Listi
   File file;
   file.path = std::move(path);
   file.timed = true;
+  file.light = true;
   file.exported_at = exp.exported_at;
   file.write = [&exp, parts, all = std::move(paths)](const ChunkFn& out,
                                                      base::WallTime at) -> base::Result<> {
