@@ -1,18 +1,15 @@
 #include "sinks/git/pack_writer.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <vector>
 
-#include "base/files.h"
-#include "sinks/files/folder.h"
 #include "sinks/git/deflater.h"
+#include "sinks/git/pack_file.h"
+#include "sinks/git/pack_list.h"
 
 namespace kollect::sinks::git {
 
@@ -33,98 +30,28 @@ void append_head(std::string& out, ObjectType type, std::size_t size) {
   out += static_cast<char>(byte);
 }
 
-/// Bytes of a number, the highest first.
-template <class T>
-void append_number(std::string& out, T number) {
-  for (int shift = 8 * (static_cast<int>(sizeof(T)) - 1); shift >= 0; shift -= 8) {
-    out += static_cast<char>((number >> static_cast<unsigned>(shift)) & 0xffU);
-  }
-}
-
-/// Finds entries by the names of their objects: eight bytes an entry, where a set of the names
-/// would take sixty.
-class EntryNumbers {
- public:
-  /// Notes the entry that is about to be added to `entries`; false when the object has one.
-  bool note_next(const PackEntries& entries, const Oid& oid) {
-    if (slots_.size() < 2 * (entries.size() + 1)) grow(entries);
-    auto& slot = slots_[find(entries, oid)];
-    if (slot != 0) return false;
-    slot = static_cast<std::uint32_t>(entries.size()) + 1;
-    return true;
-  }
-
- private:
-  [[nodiscard]] std::size_t find(const PackEntries& entries, const Oid& oid) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = OidHash{}(oid)&mask;
-    while (slots_[at] != 0 && entries[slots_[at] - 1].oid != oid) at = (at + 1) & mask;
-    return at;
-  }
-  void grow(const PackEntries& entries) {
-    slots_.assign(std::max<std::size_t>(64, 2 * slots_.size()), 0);
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      slots_[find(entries, entries[i].oid)] = static_cast<std::uint32_t>(i) + 1;
-    }
-  }
-
-  std::vector<std::uint32_t> slots_;  ///< a power of two of them; number + 1, 0: free
-};
-
-Oid sha1(std::string_view text) {
-  Oid sum;
-  EVP_Digest(text.data(), text.size(), sum.bytes.data(), nullptr, EVP_sha1(), nullptr);
-  return sum;
-}
-
 }  // namespace
 
-std::string pack_index(PackEntries entries, const Oid& pack_sum) {
-  constexpr std::uint64_t kFar = 1ULL << 31U;
-  std::ranges::sort(entries, {}, &PackEntry::oid);
-  std::string out("\377tOc\0\0\0\2", 8);
-  out.reserve(1100 + entries.size() * 28);
-  auto next = entries.begin();
-  for (unsigned first = 0; first < 256; ++first) {
-    while (next != entries.end() && next->oid.bytes[0] <= first) ++next;
-    append_number(out, static_cast<std::uint32_t>(next - entries.begin()));
-  }
-  for (const PackEntry& entry : entries) out += entry.oid.raw();
-  for (const PackEntry& entry : entries) append_number(out, entry.crc);
-  std::string far;  // offsets that need more than 31 bits, in a table of their own
-  for (const PackEntry& entry : entries) {
-    if (entry.offset < kFar) {
-      append_number(out, static_cast<std::uint32_t>(entry.offset));
-    } else {
-      append_number(out, static_cast<std::uint32_t>(kFar | far.size() / 8));
-      append_number(far, entry.offset);
-    }
-  }
-  out += far;
-  out += pack_sum.raw();
-  return out += sha1(out).raw();
-}
-
 struct PackWriter::Impl {
+  Impl(std::filesystem::path the_path, std::function<bool(const Oid&)> the_exists, Fd file,
+       PackList list)
+      : path(std::move(the_path)),
+        exists(std::move(the_exists)),
+        fd(std::move(file)),
+        objects(std::move(list)) {}
+
   std::filesystem::path path;
   std::function<bool(const Oid&)> exists;
   Fd fd;
+  PackList objects;
   Deflater deflater;
-  PackEntries entries;
-  EntryNumbers numbers;
   std::string buffer;
   std::uint64_t flushed = 0;  ///< bytes of the file before the buffer
   Oid sum = {};               ///< of the finished file
 
   base::Result<> flush(std::size_t above) {
     if (buffer.size() <= above) return {};
-    std::string_view rest = buffer;
-    while (!rest.empty()) {
-      const auto n = ::write(fd.get(), rest.data(), rest.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return system_error("cannot write", path.string(), errno);
-      rest.remove_prefix(static_cast<std::size_t>(n));
-    }
+    KL_TRY(write_at(fd, static_cast<off_t>(flushed), buffer, path.string()));
     flushed += buffer.size();
     buffer.clear();
     return {};
@@ -139,25 +66,28 @@ PackWriter::~PackWriter() {
 
 base::Result<PackWriter> PackWriter::create(std::filesystem::path path,
                                             std::function<bool(const Oid&)> exists) {
-  auto impl = std::make_unique<Impl>();
-  impl->path = std::move(path);
-  impl->exists = std::move(exists);
-  impl->fd = Fd(::open(impl->path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!impl->fd.valid()) return system_error("cannot write", impl->path.string(), errno);
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.valid()) return system_error("cannot write", path.string(), errno);
+  auto list = path;
+  KL_ASSIGN(auto objects, PackList::create(list.replace_extension(".list")));
+  auto impl =
+      std::make_unique<Impl>(std::move(path), std::move(exists), std::move(fd), std::move(objects));
   if (!impl->deflater.ok()) return base::terminal("cannot start compression");
   impl->buffer.assign("PACK\0\0\0\2\0\0\0\0", 12);
   return PackWriter(std::move(impl));
 }
 
 base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& content) {
-  if (impl_->exists(oid) || !impl_->numbers.note_next(impl_->entries, oid)) return {};
+  if (impl_->exists(oid)) return {};
+  KL_ASSIGN(const bool twice, impl_->objects.contains(oid));
+  if (twice) return {};
   std::string& out = impl_->buffer;
   const std::size_t begin = out.size();
   append_head(out, type, content.size());
   impl_->deflater.run(type, content, out);
   const auto crc = ::crc32(0, reinterpret_cast<const Bytef*>(out.data() + begin),
                            static_cast<uInt>(out.size() - begin));
-  impl_->entries.push_back({oid, static_cast<std::uint32_t>(crc), impl_->flushed + begin});
+  KL_TRY(impl_->objects.add({oid, static_cast<std::uint32_t>(crc), impl_->flushed + begin}));
   return impl_->flush(1U << 20U);
 }
 
@@ -170,19 +100,7 @@ base::Result<> PackWriter::finish() {
   if (::pwrite(impl_->fd.get(), count.data(), count.size(), kCountAt) != 4) {
     return system_error("cannot write", impl_->path.string(), errno);
   }
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
-                                                                     &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(hash.get(), EVP_sha1(), nullptr);
-  std::array<unsigned char, 65536> piece{};
-  off_t at = 0;
-  while (true) {
-    const auto n = ::pread(impl_->fd.get(), piece.data(), piece.size(), at);
-    if (n < 0) return system_error("cannot read", impl_->path.string(), errno);
-    if (n == 0) break;
-    EVP_DigestUpdate(hash.get(), piece.data(), static_cast<std::size_t>(n));
-    at += n;
-  }
-  EVP_DigestFinal_ex(hash.get(), impl_->sum.bytes.data(), nullptr);
+  KL_ASSIGN(impl_->sum, sha1_of(impl_->fd, impl_->path.string()));
   impl_->buffer = impl_->sum.raw();
   return impl_->flush(0);
 }
@@ -194,11 +112,10 @@ base::Result<> PackWriter::install(const std::filesystem::path& folder) {
     return system_error("cannot write", pack.string(), errno);
   }
   // The index comes last: a pack without one is not looked at.
-  return base::write_file_atomic(folder / (name + ".idx"),
-                                 pack_index(std::move(impl_->entries), impl_->sum), 0444);
+  return impl_->objects.write_index(folder / (name + ".idx"), impl_->sum);
 }
 
 std::uint32_t PackWriter::count() const {
-  return static_cast<std::uint32_t>(impl_->entries.size());
+  return impl_->objects.size();
 }
 }  // namespace kollect::sinks::git

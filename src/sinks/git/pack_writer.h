@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,17 +11,6 @@
 #include "sinks/git/oid.h"
 
 namespace kollect::sinks::git {
-
-/// Where an object stands in a pack file.
-struct PackEntry {
-  Oid oid;
-  std::uint32_t crc = 0;  ///< CRC-32 of its bytes in the file
-  std::uint64_t offset = 0;
-};
-/// Grows without a moment in which it is there twice.
-using PackEntries = std::deque<PackEntry>;
-/// Text of the index of a pack file with this checksum (format: git's pack index, version 2).
-std::string pack_index(PackEntries entries, const Oid& pack_sum);
 
 /// Objects are compressed and appended one by one (format: git's pack format, version 2, whole
 /// objects). Used by one thread; the file is removed with the writer.

@@ -1,9 +1,15 @@
 // New packs and their indexes, read by git itself.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "base/files.h"
 #include "base/process.h"
+#include "sinks/git/pack_list.h"
 #include "sinks/git/pack_writer.h"
 
 namespace kollect::sinks::git {
@@ -60,16 +66,58 @@ TEST(PackWriter, GitReadsWhatWasInstalled) {
   }
 }
 
-TEST(PackIndex, OffsetsOfAllSizesAreRead) {
-  const PackEntries entries = {{numbered(9, 1), 0x01020304, 5'000'000'000},
-                                          {numbered(0, 1), 7, 12},
-                                          {numbered(255, 3), 9, 0x7fffffff},
-                                          {numbered(9, 0), 8, 0x80000000}};
-  EXPECT_EQ(git({"show-index"}, pack_index(entries, numbered(1, 1))),
+/// What git reads in the index of a pack with these objects.
+std::string index_of(const std::vector<PackEntry>& entries) {
+  const auto folder = base::TempDir::create();
+  auto list = PackList::create(folder->path() / "new.list");
+  EXPECT_TRUE(list.has_value());
+  for (const PackEntry& entry : entries) {
+    EXPECT_FALSE(*list->contains(entry.oid));
+    EXPECT_TRUE(list->add(entry).has_value());
+  }
+  for (const PackEntry& entry : entries) EXPECT_TRUE(*list->contains(entry.oid));
+  const auto path = folder->path() / "pack-1.idx";
+  EXPECT_TRUE(list->write_index(path, numbered(1, 1)).has_value());
+  for (const auto& left : std::filesystem::directory_iterator(folder->path())) {
+    EXPECT_EQ(left.path(), path);
+  }
+  return git({"show-index"}, base::read_file(path).value());
+}
+
+TEST(PackList, OffsetsOfAllSizesAreRead) {
+  EXPECT_EQ(index_of({{numbered(9, 1), 0x01020304, 5'000'000'000},
+                      {numbered(0, 1), 7, 12},
+                      {numbered(255, 3), 9, 0x7fffffff},
+                      {numbered(9, 0), 8, 0x80000000}}),
             "12 0000000000000000000000000000000000000001 (00000007)\n"
             "2147483648 0900000000000000000000000000000000000000 (00000008)\n"
             "5000000000 0900000000000000000000000000000000000001 (01020304)\n"
             "2147483647 ff00000000000000000000000000000000000003 (00000009)\n");
+}
+
+// More than one group of the index, more than one buffer, and names that begin alike.
+TEST(PackList, ManyObjects) {
+  std::vector<PackEntry> entries;
+  std::vector<std::string> lines;
+  for (std::uint32_t i = 0; i < 40'000; ++i) {
+    Oid oid = hash_object(ObjectType::kBlob, pieces(std::to_string(i / 2)));
+    oid.bytes.back() = static_cast<unsigned char>(i % 2);
+    entries.push_back({oid, i, std::uint64_t{i} * 100});
+    lines.push_back(fmt::format("{} {} ({:08x})\n", i * 100, oid.hex(), i));
+  }
+  std::ranges::sort(lines, {}, [](const std::string& line) { return line.substr(line.find(' ')); });
+  EXPECT_EQ(index_of(entries), fmt::format("{}", fmt::join(lines, "")));
+}
+
+TEST(PackWriter, AnObjectIsWrittenOnce) {
+  const auto folder = base::TempDir::create();
+  auto pack = PackWriter::create(folder->path() / "new.pack", [](const Oid&) { return false; });
+  ASSERT_TRUE(pack.has_value());
+  for (const char* text : {"one", "two", "one"}) {
+    const Pieces content = pieces(text);
+    ASSERT_TRUE(pack->add(ObjectType::kBlob, hash_object(ObjectType::kBlob, content), content));
+  }
+  EXPECT_EQ(pack->count(), 2U);
 }
 
 }  // namespace
