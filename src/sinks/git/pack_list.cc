@@ -39,19 +39,6 @@ void append_number(std::string& out, T number) {
   }
 }
 
-base::Result<> read_at(const Fd& file, off_t at, char* to, std::size_t size,
-                       const std::string& shown) {
-  while (size > 0) {
-    const auto n = ::pread(file.get(), to, size, at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return system_error("cannot read", shown, n < 0 ? errno : EIO);
-    to += n;
-    at += n;
-    size -= static_cast<std::size_t>(n);
-  }
-  return {};
-}
-
 /// Removes a file that was not completed.
 class Unfinished {
  public:
@@ -70,16 +57,14 @@ class Unfinished {
 }  // namespace
 
 base::Result<PackList> PackList::create(const std::filesystem::path& path) {
-  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file.valid()) return system_error("cannot write", path.string(), errno);
-  ::unlink(path.c_str());
+  KL_ASSIGN(auto file, nameless_file(path));
   return PackList(std::move(file), path.string());
 }
 
 base::Result<PackEntry> PackList::entry(std::uint32_t number) const {
   if (number >= written_) return read_record(buffer_.data() + (number - written_) * kRecord);
   std::array<char, kRecord> record{};
-  KL_TRY(read_at(file_, static_cast<off_t>(number * kRecord), record.data(), kRecord, shown_));
+  KL_TRY(read_at(file_, static_cast<off_t>(number * kRecord), record, shown_));
   return read_record(record.data());
 }
 
@@ -136,7 +121,7 @@ base::Result<std::vector<PackEntry>> PackList::sorted(unsigned first, unsigned l
   const std::size_t end = written_ * kRecord;
   for (std::size_t at = 0; at < end; at += piece.size()) {
     piece.resize(std::min(kBuffer, end - at));
-    KL_TRY(read_at(file_, static_cast<off_t>(at), piece.data(), piece.size(), shown_));
+    KL_TRY(read_at(file_, static_cast<off_t>(at), piece, shown_));
     for (std::size_t i = 0; i < piece.size(); i += kRecord) {
       const auto byte = static_cast<unsigned char>(piece[i]);
       if (byte >= first && byte < last) out.push_back(read_record(piece.data() + i));

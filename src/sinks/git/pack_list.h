@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "sinks/git/oid.h"
-#include "sinks/git/pack_file.h"
+#include "sinks/git/place_file.h"
 
 namespace kollect::sinks::git {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 
 #include "sinks/git/deflater.h"
-#include "sinks/git/pack_file.h"
 #include "sinks/git/pack_list.h"
+#include "sinks/git/place_file.h"
 
 namespace kollect::sinks::git {
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "sinks/git/place_file.h"
 
 namespace kollect::sinks::git {
 
@@ -19,6 +20,8 @@ constexpr unsigned kTypeFile = 0100000;
 
 /// Entries in unpacked folders, some 130 bytes each, before any are packed.
 constexpr std::size_t kMostUnpacked = 8192;
+/// What errors call the file of packed folders.
+constexpr std::string_view kAside = "the folders that were set aside";
 
 bool is_file(unsigned mode) {
   return (mode & kTypeMask) == kTypeFile;
@@ -46,18 +49,19 @@ struct TreeEditor::Node {
   std::optional<Oid> oid;  // as it was read
   bool loaded = false;
   bool changed = false;
-  bool packed = false;  // not loaded; of a changed folder `text` has the entries
-  std::string text;
+  bool packed = false;  // not loaded; entries of a changed folder are set aside
+  std::uint64_t aside_at = 0;
+  std::size_t aside_bytes = 0;
   std::map<std::string, Entry, std::less<>> entries;
 
-  void write_text();
-  void read_text();
+  [[nodiscard]] std::string text() const;
+  void read_text(std::string_view text);
 };
 
 /// Per entry: how much of the name before starts this one (a byte), length of the rest and mode
 /// (three bytes each), the rest, the object.
-void TreeEditor::Node::write_text() {
-  text.clear();
+std::string TreeEditor::Node::text() const {
+  std::string text;
   std::string_view last;
   for (const auto& [name, entry] : entries) {
     const auto most = std::min<std::size_t>({name.size(), last.size(), 255});
@@ -74,10 +78,10 @@ void TreeEditor::Node::write_text() {
     text += entry.oid.raw();
     last = name;
   }
-  text.shrink_to_fit();
+  return text;
 }
 
-void TreeEditor::Node::read_text() {
+void TreeEditor::Node::read_text(std::string_view text) {
   std::string name;
   for (std::size_t at = 0; at < text.size();) {
     name.resize(static_cast<unsigned char>(text[at++]));
@@ -87,7 +91,7 @@ void TreeEditor::Node::read_text() {
         number |= static_cast<std::size_t>(static_cast<unsigned char>(text[at++])) << shift;
       }
     }
-    name.append(text, at, numbers[0]);
+    name.append(text.substr(at, numbers[0]));
     at += numbers[0];
     auto& entry = entries.emplace_hint(entries.end(), name, Entry{})->second;
     entry.mode = static_cast<unsigned>(numbers[1]);
@@ -107,8 +111,9 @@ TreeEditor::~TreeEditor() = default;
 base::Result<> TreeEditor::load(Node& node) {
   if (node.loaded) return {};
   if (node.packed && node.changed) {
-    node.read_text();
-    node.text = {};
+    std::string text(node.aside_bytes, '\0');
+    KL_TRY(read_at(aside_, static_cast<off_t>(node.aside_at), text, kAside));
+    node.read_text(text);
   } else {
     KL_ASSIGN(auto entries, store_.tree(*node.oid));
     for (auto& entry : entries) {
@@ -122,40 +127,59 @@ base::Result<> TreeEditor::load(Node& node) {
   return {};
 }
 
-void TreeEditor::make_room() {
-  if (unpacked_ <= most_unpacked_) return;
+base::Result<> TreeEditor::make_room() {
+  if (unpacked_ <= most_unpacked_) return {};
   if (again_ > most_unpacked_ / 2) {
     // Folders take turns: packing them each time would cost more than room for all of them.
     most_unpacked_ = 2 * unpacked_;
   } else {
-    pack_below(*root_);
     last_ = nullptr;
+    KL_TRY(pack_below(*root_));
     most_unpacked_ = std::max(most_unpacked_, 2 * unpacked_);
   }
   again_ = 0;
+  return {};
 }
 
-void TreeEditor::pack_below(Node& node) {
+base::Result<> TreeEditor::pack_below(Node& node) {
   bool is_leaf = true;
   for (auto& [name, entry] : node.entries) {
     if (!entry.child) continue;
     is_leaf = false;
-    if (entry.child->loaded) pack_below(*entry.child);
+    if (entry.child->loaded) KL_TRY(pack_below(*entry.child));
   }
-  if (is_leaf && &node != root_.get()) pack(node);
+  return is_leaf && &node != root_.get() ? pack(node) : base::Result<>();
 }
 
-void TreeEditor::pack(Node& node) {
-  if (node.changed) node.write_text();
+base::Result<> TreeEditor::pack(Node& node) {
+  if (node.changed) KL_TRY(set_aside(node, node.text()));
+  let_go(node);
+  return {};
+}
+
+void TreeEditor::let_go(Node& node) {
   unpacked_ -= node.entries.size();
   node.entries.clear();
   node.packed = true;
   node.loaded = false;
 }
 
+base::Result<> TreeEditor::set_aside(Node& node, const std::string& text) {
+  if (!aside_.valid()) {
+    KL_ASSIGN(aside_, nameless_file(store_.path() / "kollect-folders"));
+  }
+  // A folder that comes again takes its old place if it has not grown.
+  if (text.size() > node.aside_bytes) {
+    node.aside_at = aside_end_;
+    aside_end_ += text.size();
+  }
+  node.aside_bytes = text.size();
+  return write_at(aside_, static_cast<off_t>(node.aside_at), text, kAside);
+}
+
 base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder) {
   if (last_ != nullptr && folder == last_folder_) return last_;
-  make_room();
+  KL_TRY(make_room());
   Node* node = root_.get();
   KL_TRY(load(*node));
   if (folder.empty()) return node;
@@ -197,7 +221,7 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
                                                           std::string_view folder) {
   // Where a folder has changed all above it have.
   if (last_ != nullptr && last_->changed && folder == last_folder_) return last_;
-  make_room();
+  KL_TRY(make_room());
   Node* node = root_.get();
   KL_TRY(load(*node));
   node->changed = true;
@@ -306,7 +330,8 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
     lines.emplace_back(entry.mode == kModeTree ? name + "/" : name, std::move(line));
   }
   empty = lines.empty();
-  if (was_packed) this->pack(node);
+  // What was set aside is still there.
+  if (was_packed) let_go(node);
   if (empty && &node != root_.get()) return Oid{};
   std::sort(lines.begin(), lines.end());
   Pieces content;

@@ -1,18 +1,20 @@
 // A changed copy of a commit's tree; only the folders that are touched are read.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "sinks/files/folder.h"
 #include "sinks/git/object_store.h"
 #include "sinks/git/pack_writer.h"
 
 namespace kollect::sinks::git {
 
-/// Folders that were not touched lately are kept as packed texts, some 25 bytes a file, until they
+/// Folders that were not touched lately are kept in a nameless file beside the store's, until they
 /// are looked into again. Visitors must not use the editor. Borrows the store. Errors: reason
 /// "damaged", or terminal ("path-taken") when a file stands where a folder must be or the other way
 /// round.
@@ -42,9 +44,11 @@ class TreeEditor {
   struct Node;
   base::Result<> load(Node& node);
   /// Packs folders without sub-folders when too much is unpacked.
-  void make_room();
-  void pack_below(Node& node);
-  void pack(Node& node);
+  base::Result<> make_room();
+  base::Result<> pack_below(Node& node);
+  base::Result<> pack(Node& node);
+  void let_go(Node& node);
+  base::Result<> set_aside(Node& node, const std::string& text);
   base::Result<Node*> find_folder(std::string_view folder);
   base::Result<Node*> change_folder(std::string_view path, std::string_view folder);
   static base::Error taken(std::string_view path, std::string_view what);
@@ -54,7 +58,9 @@ class TreeEditor {
   std::unique_ptr<Node> root_;
   std::size_t unpacked_ = 0;  ///< entries of all unpacked folders
   std::size_t most_unpacked_;
-  std::size_t again_ = 0;  ///< entries that were unpacked again since folders were packed
+  Fd aside_;                     ///< the file of packed folders, made with the first
+  std::uint64_t aside_end_ = 0;  ///< its bytes
+  std::size_t again_ = 0;        ///< entries that were unpacked again since folders were packed
   /// The folder that was looked for last and is not packed: files follow each other by folder.
   std::string last_folder_;
   Node* last_ = nullptr;

@@ -1,5 +1,6 @@
-#include "sinks/git/pack_file.h"
+#include "sinks/git/place_file.h"
 
+#include <fcntl.h>
 #include <openssl/evp.h>
 #include <unistd.h>
 
@@ -18,6 +19,24 @@ base::Result<> write_at(const Fd& file, off_t at, std::string_view text, std::st
     at += n;
   }
   return {};
+}
+
+base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string_view shown) {
+  while (!to.empty()) {
+    const auto n = ::pread(file.get(), to.data(), to.size(), at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return system_error("cannot read", std::string(shown), n < 0 ? errno : EIO);
+    to = to.subspan(static_cast<std::size_t>(n));
+    at += n;
+  }
+  return {};
+}
+
+base::Result<Fd> nameless_file(const std::filesystem::path& path) {
+  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!file.valid()) return system_error("cannot write", path.string(), errno);
+  ::unlink(path.c_str());
+  return file;
 }
 
 base::Result<Oid> sha1_of(const Fd& file, std::string_view shown) {

@@ -1,8 +1,10 @@
-// Bytes of the files of a pack.
+// Bytes of files that are written and read at places.
 #pragma once
 
 #include <sys/types.h>
 
+#include <filesystem>
+#include <span>
 #include <string_view>
 
 #include "base/result.h"
@@ -13,6 +15,12 @@ namespace kollect::sinks::git {
 
 /// Writes all of the text at this place of the file, which errors call `shown`.
 base::Result<> write_at(const Fd& file, off_t at, std::string_view text, std::string_view shown);
+
+/// Fills `to` from this place of the file; a file that ends before is an error.
+base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string_view shown);
+
+/// An empty file without a name; `path` is where it is made. Gone with its handle.
+base::Result<Fd> nameless_file(const std::filesystem::path& path);
 
 /// SHA-1 of all that the file holds.
 base::Result<Oid> sha1_of(const Fd& file, std::string_view shown);
