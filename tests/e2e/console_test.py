@@ -340,6 +340,18 @@ class Views(Console):
         self.assertIsNone(page.run("globalThis.inline"))
         self.browser.complaints()
 
+    def test_pages_that_were_left_have_no_stream(self):
+        """A browser keeps pages for its back button; with a stream each they would use up its connections to the server."""
+        server = self.serve("--max-streams", "3")
+        self.addCleanup(server.stop)
+        page = self.browser
+        for turn in range(9):
+            page.go(f"{server.url}/ui/inventory?q=turn-{turn}")
+            page.sees("Live", ".live")
+        page.run("history.back()")
+        page.wait("location.search === '?q=turn-7'", "the page before")
+        page.sees("Live", ".live")
+
     def test_live(self):
         """What a sink writes while the page is open appears in it."""
         page = self.open("inventory", q="appears-live")

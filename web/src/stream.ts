@@ -45,16 +45,17 @@ export type StreamState = "connecting" | "live" | "waiting";
 
 /**
  * Follows a stream until it is ended, and connects again with growing pauses. `onState` "waiting": there is no stream for the
- * moment; who needs fresh data asks by himself.
+ * moment; who needs fresh data asks by himself. A page that nobody sees has no stream: a browser opens few connections to one
+ * server, for all its tabs and for the pages that it keeps for its back button, and they would be used up.
  */
 export function follow(url: string, onEvent: (event: ServerEvent) => void, onState: (state: StreamState) => void): () => void {
-  const abort = new AbortController();
+  let connection: AbortController | undefined;
   let pause = 1_000;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
-  async function read(): Promise<void> {
+  async function read(signal: AbortSignal): Promise<void> {
     onState("connecting");
-    const response = await request(url, "text/event-stream", abort.signal);
+    const response = await request(url, "text/event-stream", signal);
     const reader = response.body!.getReader();
     const decoder = new TextDecoder();
     const parser = new EventParser();
@@ -67,8 +68,8 @@ export function follow(url: string, onEvent: (event: ServerEvent) => void, onSta
     }
   }
 
-  function again(error?: unknown): void {
-    if (abort.signal.aborted) return;
+  function again(signal: AbortSignal, error?: unknown): void {
+    if (signal.aborted) return;
     onState("waiting");
     // A refusal does not pass by itself: 401 waits for a token, 403 and 404 stay.
     if (error instanceof ApiError && [401, 403, 404, 501].includes(error.status)) return;
@@ -77,12 +78,33 @@ export function follow(url: string, onEvent: (event: ServerEvent) => void, onSta
   }
 
   function start(): void {
-    read().then(() => again(), again);
+    connection = new AbortController();
+    const { signal } = connection;
+    read(signal).then(
+      () => again(signal),
+      (error) => again(signal, error),
+    );
   }
 
-  start();
-  return () => {
-    abort.abort();
+  function stop(): void {
+    connection?.abort();
+    connection = undefined;
     clearTimeout(timer);
+  }
+
+  function look(): void {
+    if (document.visibilityState === "visible") {
+      if (!connection) start();
+    } else if (connection) {
+      stop();
+      onState("waiting");
+    }
+  }
+
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    document.removeEventListener("visibilitychange", look);
+    stop();
   };
 }
