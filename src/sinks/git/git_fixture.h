@@ -6,9 +6,9 @@
 #include <fstream>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/strings.h"
 #include "sinks/factory.h"
+#include "sinks/git/git_command.h"
 #include "sinks/testing.h"
 
 namespace kollect::sinks::git {
@@ -30,20 +30,7 @@ class GitFixture : public ::testing::Test {
   }
 
   /// Standard output of a git command; fails the test when git does.
-  static std::string git(std::vector<std::string> args) {
-    base::Command command;
-    command.program = "git";
-    command.args = std::move(args);
-    command.env = {{"HOME", "/nonexistent"},       {"GIT_CONFIG_NOSYSTEM", "1"},
-                   {"PATH", "/usr/bin:/bin"},      {"GIT_AUTHOR_NAME", "h"},
-                   {"GIT_AUTHOR_EMAIL", "h@h"},    {"GIT_COMMITTER_NAME", "h"},
-                   {"GIT_COMMITTER_EMAIL", "h@h"}, {"LC_ALL", "C"}};
-    const auto result = base::run(base::Context::background(), command);
-    EXPECT_TRUE(result.has_value());
-    if (!result.has_value()) return {};
-    EXPECT_EQ(result->exit_code, 0) << result->err;
-    return result->out;
-  }
+  static std::string git(std::vector<std::string> args) { return run_git(std::move(args)).out; }
   std::string in_repo(std::vector<std::string> args) const {
     args.insert(args.begin(), {"--git-dir", repository_.string()});
     return git(std::move(args));

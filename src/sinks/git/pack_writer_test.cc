@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/files.h"
-#include "base/process.h"
+#include "sinks/git/git_command.h"
 #include "sinks/git/pack_list.h"
 #include "sinks/git/pack_writer.h"
 
@@ -17,15 +17,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
+/// All that git printed.
 std::string git(std::vector<std::string> args, std::string in = {}) {
-  base::Command command;
-  command.program = "git";
-  command.args = std::move(args);
-  command.stdin_text = std::move(in);
-  const auto result = base::run(base::Context::background(), command);
-  EXPECT_TRUE(result.has_value() && result->exit_code == 0)
-      << (result.has_value() ? result->err : result.error().message);
-  return result.has_value() ? result->out + result->err : "";
+  const auto result = run_git(std::move(args), std::move(in));
+  return result.out + result.err;
 }
 
 Pieces pieces(std::string_view text) {

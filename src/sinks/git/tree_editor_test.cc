@@ -6,22 +6,15 @@
 #include <random>
 
 #include "base/files.h"
-#include "base/process.h"
 #include "base/strings.h"
+#include "sinks/git/git_command.h"
 #include "sinks/git/tree_editor.h"
 
 namespace kollect::sinks::git {
 namespace {
 
 std::string git(std::vector<std::string> args, std::string in = {}) {
-  base::Command command;
-  command.program = "git";
-  command.args = std::move(args);
-  command.stdin_text = std::move(in);
-  const auto result = base::run(base::Context::background(), command);
-  EXPECT_TRUE(result.has_value() && result->exit_code == 0)
-      << (result.has_value() ? result->err : result.error().message);
-  return result.has_value() ? std::string(base::trim(result->out)) : "";
+  return std::string(base::trim(run_git(std::move(args), std::move(in)).out));
 }
 
 struct Repository {
