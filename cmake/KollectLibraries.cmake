@@ -20,7 +20,11 @@ pkg_check_modules(GIT2 REQUIRED IMPORTED_TARGET libgit2)
 pkg_check_modules(PQ REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(RDKAFKA REQUIRED IMPORTED_TARGET rdkafka)
 pkg_check_modules(NATS IMPORTED_TARGET libnats)  # tests and benchmarks only
-pkg_check_modules(MONGOC REQUIRED IMPORTED_TARGET libmongoc-1.0)
+# Static: the shared library counts in /dev/shm from the moment it is loaded, before the program could forbid it
+# (src/sinks/mongo/client.cc).
+find_package(mongoc-1.0 REQUIRED)
+# -fPIC, which the precompiled header is built without.
+set_target_properties(mongo::mongoc_static mongo::bson_static PROPERTIES INTERFACE_COMPILE_OPTIONS "")
 if(KOLLECT_BENCH)
   find_package(benchmark REQUIRED)
 endif()

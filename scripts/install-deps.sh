@@ -8,7 +8,7 @@ build=(
   g++ cmake ninja-build ccache mold make git pkg-config ca-certificates python3 curl
   libboost1.81-dev libcurl4-openssl-dev libssl-dev zlib1g-dev libzstd-dev libxxhash-dev
   libsimdjson-dev libyaml-dev libre2-dev libsqlite3-dev libgit2-dev libfmt-dev libspdlog-dev libcli11-dev
-  libpq-dev librdkafka-dev libmongoc-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
+  libpq-dev librdkafka-dev libmongoc-dev libicu-dev prometheus-cpp-dev libgtest-dev libgmock-dev libbenchmark-dev libmimalloc-dev
 )
 test=(libnats-dev postgresql-15 nginx-light fcgiwrap openssh-server openssh-client openssl python3-yaml python3-venv procps prometheus)
 test+=(chromium) # the web console; Node is looked for below

@@ -238,6 +238,13 @@ class FromSqlite(ServeCase):
         shutil.copy(self.folder / "b.crt", cert)
         self.wait_for(lambda: seen().strip(), (self.folder / "b.crt").read_text().strip())
 
+    def test_nothing_is_left_in_shared_memory(self):
+        # A file there would outlive a process that is killed.
+        server = self.serve("--store", f"sqlite:{self.db}")
+        maps = pathlib.Path(f"/proc/{server.process.pid}/maps").read_text()
+        self.assertIn("/kollect", maps)
+        self.assertEqual([line for line in maps.splitlines() if "/dev/shm" in line], [])
+
     def test_what_cannot_start_says_why(self):
         store = f"sqlite:{self.db}"
         self.assertIn("there is no file", self.fails("--store", f"sqlite:{self.folder}/nowhere.db"))

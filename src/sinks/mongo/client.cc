@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,14 @@ namespace {
 
 constexpr std::int32_t kSocketTimeout = 120'000;  // ms; where the URI has none
 constexpr std::int32_t kSelectionTimeout = 30'000;
+
+/// libmongoc starts itself before main() and would count in a file of /dev/shm: every process that
+/// is killed leaves one, and where it cannot be had (or a killed one of the same number has left
+/// it) a line goes to stderr. Runs before that start, since the library is static and its start has
+/// no priority.
+[[gnu::constructor(101)]] void keep_out_of_shared_memory() {
+  ::setenv("MONGOC_DISABLE_SHM", "1", 0);
+}
 
 /// libmongoc's state of the process. Its log would go to stderr, addresses included.
 class Library {
