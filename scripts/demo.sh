@@ -9,8 +9,17 @@ WORK=${2:-$ROOT/build/demo}
 
 if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$'\e[1m' dim=$'\e[2m' green=$'\e[32m' off=$'\e[0m'; else bold="" dim="" green="" off=""; fi
 step() { printf '\n%s== %s%s\n' "$bold" "$*" "$off"; }
-# Shows a command as one would type it, then runs it.
-run() { printf '%s$ %s%s\n' "$dim" "$*" "$off"; "$@"; }
+# typed WORD...: the words as one would type them, so that the line can be copied.
+typed() {
+  local word line=""
+  for word in "$@"; do
+    if [[ $word == *\'* && $word != *[\"\$\`\\!]* ]]; then word="\"$word\""; elif [[ ! $word =~ ^[A-Za-z0-9_./:=,@%+~-]+$ ]]; then word=${word@Q}; fi
+    line+=" $word"
+  done
+  printf '%s' "${line# }"
+}
+# Shows a command, then runs it.
+run() { printf '%s$ %s%s\n' "$dim" "$(typed "$@")" "$off"; "$@"; }
 kollect() { "$KOLLECT" "$@"; }
 
 # drop_object FILE KIND NAME NAMESPACE: takes one item out of a List.
@@ -45,6 +54,7 @@ spec:
     commitMessage: "inventory of {cluster}: {itemCount} rows"
 YAML
 cd "$WORK"
+printf '%s$ cd %s%s\n' "$dim" "$(typed "$WORK")" "$off"
 
 step "1. Collect the example cluster: $(cat cluster/*.yaml | grep -c '^- apiVersion') objects, five targets, into Git and SQLite"
 run kollect collect --config config --manifests cluster --cluster harbor --sqlite inventory.db --summary text --log-level error
@@ -86,7 +96,7 @@ trap end_watched EXIT
 start() {
   local name=$1
   shift 2
-  printf '%s$ kollect %s &%s\n' "$dim" "$*" "$off"
+  printf '%s$ kollect %s &%s\n' "$dim" "$(typed "$@")" "$off"
   "$KOLLECT" "$@" >"$name.out" 2>"$name.log" &
   WATCHED+=($!)
 }

@@ -20,6 +20,10 @@ bool is_sink(std::string_view kind) {
          kind == "KollectEventSink";
 }
 
+bool is_inventory(std::string_view kind) {
+  return kind == "KollectInventory" || kind == "KollectClusterInventory";
+}
+
 bool is_ours(const SetMember& member) {
   return api::find_kind(member.kind) != nullptr;
 }
@@ -43,11 +47,12 @@ class SetReview {
 
   void run() {
     some_template_has_cluster_ = any_template_has_cluster();
+    note_references();
     for (at_ = 0; at_ < members_.size(); ++at_) {
       const std::string& kind = members_[at_].kind;
       if (kind == "KollectTarget" || kind == "KollectClusterTarget") {
         check_profile_reference();
-      } else if (kind == "KollectInventory" || kind == "KollectClusterInventory") {
+      } else if (is_inventory(kind)) {
         check_inventory_references();
       } else if (kind == "KollectScope" || kind == "KollectClusterScope") {
         warn("", "one-shot commands do not apply scopes: they go by the rights of the kubeconfig");
@@ -112,10 +117,9 @@ class SetReview {
     }
   }
 
-  void check_inventory_references() {
-    if (spec() == nullptr) {
-      return;
-    }
+  /// take(field, kind, namespace, name) for every sink that the inventory at `at_` names.
+  template <class Take>
+  void for_each_sink_reference(const Take& take) const {
     const std::pair<const char*, const char*> lists[] = {
         {"snapshotSinkRefs", "KollectSnapshotSink"},
         {"databaseSinkRefs", "KollectDatabaseSink"},
@@ -124,9 +128,52 @@ class SetReview {
       const Value* list = spec()->find(list_name);
       for (std::size_t i = 0; list != nullptr && list->is_array() && i < list->as_array().size();
            ++i) {
-        check_sink_reference(list->as_array()[i], fmt::format("spec.{}[{}]", list_name, i), kind);
+        const Value& reference = list->as_array()[i];
+        const std::string name(reference.is_string() ? reference.as_string()
+                                                     : reference.text("name"));
+        if (!name.empty()) {
+          take(fmt::format("spec.{}[{}]", list_name, i), kind, sink_namespace(reference), name);
+        }
       }
     }
+  }
+
+  [[nodiscard]] std::string sink_namespace(const Value& reference) const {
+    std::string ns(reference.text("namespace"));
+    if (ns.empty()) {
+      ns = members_[at_].kind == "KollectInventory" ? members_[at_].ns
+                                                    : spec()->text("sinkNamespace");
+    }
+    return ns.empty() ? "kollect-system" : ns;
+  }
+
+  /// Before anything is judged: which sinks are in use, as far as inventories choose them.
+  void note_references() {
+    for (at_ = 0; at_ < members_.size(); ++at_) {
+      if (!is_inventory(members_[at_].kind)) {
+        continue;
+      }
+      some_inventory_ = true;
+      if (spec() == nullptr) {
+        continue;
+      }
+      for_each_sink_reference([this](const std::string&, const char* kind, const std::string& ns,
+                                     const std::string& name) {
+        in_use_.insert(key(kind, ns, name));
+      });
+    }
+  }
+
+  void check_inventory_references() {
+    if (spec() == nullptr) {
+      return;
+    }
+    for_each_sink_reference([this](const std::string& field, const char* kind,
+                                   const std::string& ns, const std::string& name) {
+      if (!has(kind, ns, name)) {
+        warn(field, fmt::format("there is no {} {}/{} here", kind, ns, name));
+      }
+    });
     const Value* targets = spec()->find("targetRefs");
     for (std::size_t i = 0;
          targets != nullptr && targets->is_array() && i < targets->as_array().size(); ++i) {
@@ -135,21 +182,6 @@ class SetReview {
         warn(fmt::format("spec.targetRefs[{}]", i),
              fmt::format("there is no cluster target \"{}\" here", target.as_string()));
       }
-    }
-  }
-
-  void check_sink_reference(const Value& reference, const std::string& field, const char* kind) {
-    const std::string name(reference.is_string() ? reference.as_string() : reference.text("name"));
-    std::string ns(reference.text("namespace"));
-    if (ns.empty()) {
-      ns = members_[at_].kind == "KollectInventory" ? members_[at_].ns
-                                                    : spec()->text("sinkNamespace");
-    }
-    if (ns.empty()) {
-      ns = "kollect-system";
-    }
-    if (!name.empty() && !has(kind, ns, name)) {
-      warn(field, fmt::format("there is no {} {}/{} here", kind, ns, name));
     }
   }
 
@@ -164,6 +196,9 @@ class SetReview {
              elsewhere ? fmt::format("Secret \"{}\" is in another namespace", secret.name)
                        : fmt::format("there is no Secret {}/{} here", secret.ns, secret.name));
       }
+    }
+    if (some_inventory_ && !in_use_.contains(key(member.kind, member.ns, member.name))) {
+      warn("", "no inventory here names this sink, so nothing is written to it");
     }
     check_same_path();
     check_cluster_placeholder();
@@ -237,6 +272,8 @@ class SetReview {
   /// In how many namespaces a kind has an object of a name.
   std::map<std::string, std::map<std::string, std::size_t>, std::less<>> by_name_;
   std::map<std::string, std::size_t> destinations_;
+  std::set<std::string> in_use_;  ///< sinks that inventories name
+  bool some_inventory_ = false;
   bool some_template_has_cluster_ = false;
 };
 

@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <optional>
+#include <string_view>
 
+#include "base/clock.h"
+#include "base/result.h"
 #include "cli/invocation.h"
 
 namespace kollect::cli {
@@ -23,5 +26,8 @@ CLI::Option* add_flag_value(CLI::App& app, const std::string& name, T& value,
 /// A flag that may be repeated; each takes one value.
 CLI::Option* add_flag_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                            const std::string& help);
+
+/// The duration that a flag got. Error (configuration): names the flag and says how to write one.
+base::Result<base::Duration> duration_flag(std::string_view flag, std::string_view text);
 
 }  // namespace kollect::cli

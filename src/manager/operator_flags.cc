@@ -240,9 +240,8 @@ base::Result<std::size_t> at_least_one(const char* flag, std::int64_t value) {
 }
 
 base::Result<base::Duration> duration(const char* flag, const std::string& text) {
-  auto parsed = base::parse_duration(text);
-  if (!parsed) return parsed.error().with_prefix(flag);
-  if (*parsed < base::Duration::zero()) {
+  KL_ASSIGN(const base::Duration parsed, cli::duration_flag(flag, text));
+  if (parsed < base::Duration::zero()) {
     return base::configuration(fmt::format("{} must not be negative", flag));
   }
   return parsed;

@@ -57,7 +57,7 @@ TEST_F(CollectCases, Case01) {
 }
 
 TEST_F(CollectCases, Case02) {
-  program_.write("dump.yaml", "");
+  program_.write("dump.yaml", "apiVersion: v1\nkind: List\nitems: []\n");
   const RunResult run = collect({"--output", "-", "--format", "json"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_TRUE(run.out.starts_with("[\n  {\n    \"context\": \"local\",\n")) << run.out;

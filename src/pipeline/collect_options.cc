@@ -142,7 +142,7 @@ base::Result<> check_collect_options(const Invocation& invocation, CollectOption
   KL_TRY(check_format(o));
   KL_TRY(check_layout(o));
   KL_TRY(check_summary(invocation, o));
-  KL_ASSIGN(o.time_limit, base::parse_duration(o.timeout));
+  KL_ASSIGN(o.time_limit, cli::duration_flag("--timeout", o.timeout));
   if (o.time_limit <= base::Duration::zero()) {
     return base::configuration("--timeout must be longer than zero");
   }

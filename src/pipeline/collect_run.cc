@@ -13,6 +13,7 @@
 #include "base/json/write.h"
 #include "base/strings.h"
 #include "pipeline/run/cluster_source.h"
+#include "pipeline/run/export_plan.h"
 #include "pipeline/summary.h"
 
 namespace kollect::pipeline {
@@ -119,6 +120,24 @@ base::Result<> CollectRun::choose_contexts() {
   return {};
 }
 
+bool CollectRun::warn_of_unused_sinks() {
+  bool some_used = false;
+  const auto look = [&](const auto& sinks) {
+    for (const auto& sink : sinks) {
+      const bool used = !sink_units(config_, plan_, *sink.manifest).empty();
+      some_used = some_used || used;
+      if (used) continue;
+      warn(problem_at(*sink.manifest, "",
+                      "no inventory here names this sink, so nothing is written to it")
+               .text());
+    }
+  };
+  look(config_.snapshot_sinks);
+  look(config_.database_sinks);
+  look(config_.event_sinks);
+  return some_used;
+}
+
 base::Result<> CollectRun::check_outputs() {
   const bool sinks = config_.has_sinks() && !options_.no_sinks;
   if (sinks && !options_.output.empty()) {
@@ -132,6 +151,11 @@ base::Result<> CollectRun::check_outputs() {
   if (!sinks && options_.output.empty() && options_.sqlite.empty()) {
     return base::configuration(
         "there is nowhere to write to: no --output, no --sqlite, no sink in the configuration");
+  }
+  if (sinks && !warn_of_unused_sinks() && options_.sqlite.empty()) {
+    return base::configuration(
+        "there is nowhere to write to: no inventory of the configuration names one of its sinks in "
+        "spec.snapshotSinkRefs, spec.databaseSinkRefs or spec.eventSinkRefs");
   }
   sinks::LayoutSpec& layout = options_.layout_spec;
   const bool document = layout.mode == sinks::LayoutMode::kDocument;

@@ -34,6 +34,8 @@ class CollectRun {
   base::Result<> prepare();
   base::Result<> choose_contexts();
   base::Result<> check_outputs();
+  /// Where there are inventories their lists choose the sinks. True: some sink is written to.
+  bool warn_of_unused_sinks();
   base::Result<> check_clusters();
   base::Result<> open_outputs();
   void collect_contexts();

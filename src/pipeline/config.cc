@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <tuple>
 
 #include "admission/admission.h"
@@ -148,6 +149,28 @@ base::Result<> refuse_problems(std::vector<ManifestProblem> problems) {
   return base::configuration(std::move(text));
 }
 
+bool has_subfolder(const std::string& path) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(path, error), end; !error && it != end;
+       it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored)) return true;
+  }
+  return false;
+}
+
+/// Nothing of a kind is there: with what was probably meant to be it.
+base::Error missing(std::string_view kind, const std::vector<std::string>& paths,
+                    const ManifestSet& set) {
+  std::string text = fmt::format("{}: there is no {}", base::join(paths, ", "), kind);
+  if (!set.near_misses.empty()) {
+    text += "; " + set.near_misses.front();
+  } else if (std::ranges::any_of(paths, has_subfolder)) {
+    text += "; files of subfolders are not read, give each folder with --config";
+  }
+  return base::configuration(std::move(text));
+}
+
 }  // namespace
 
 base::Result<Config> load_config(const std::vector<std::string>& paths,
@@ -157,18 +180,14 @@ base::Result<Config> load_config(const std::vector<std::string>& paths,
   config.manifests = std::make_unique<ManifestSet>(std::move(set));
   Loader(config, options).run();
   KL_TRY(refuse_problems(config.manifests->problems));
-  const std::string where = base::join(paths, ", ");
+  const ManifestSet& read = *config.manifests;
   if (options.only_sinks) {
     if (config.has_sinks()) return config;
-    return base::configuration(where +
-                               ": there is no KollectSnapshotSink, KollectDatabaseSink or "
-                               "KollectEventSink");
+    return missing("KollectSnapshotSink, KollectDatabaseSink or KollectEventSink", paths, read);
   }
-  if (config.profiles.empty()) {
-    return base::configuration(where + ": there is no KollectProfile");
-  }
+  if (config.profiles.empty()) return missing("KollectProfile", paths, read);
   if (config.targets.empty() && config.cluster_targets.empty()) {
-    return base::configuration(where + ": there is no KollectTarget");
+    return missing("KollectTarget", paths, read);
   }
   return config;
 }

@@ -2,44 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <filesystem>
-
 #include "base/files.h"
 #include "base/strings.h"
 #include "base/yaml/read.h"
+#include "pipeline/object_files.h"
 
 namespace kollect::pipeline {
 namespace {
 
-namespace fs = std::filesystem;
 using base::json::Document;
 using base::json::Value;
 using base::json::View;
-
-bool is_object_file(const fs::path& path) {
-  const auto extension = path.extension();
-  return extension == ".yaml" || extension == ".yml" || extension == ".json" ||
-         extension == ".ndjson" || extension == ".jsonl";
-}
-
-base::Result<std::vector<fs::path>> files_of(const std::string& path) {
-  std::error_code error;
-  const auto status = fs::status(path, error);
-  if (error || !fs::exists(status))
-    return base::configuration(fmt::format("{}: no such file or folder", path));
-  if (!fs::is_directory(status)) return std::vector<fs::path>{path};
-  std::vector<fs::path> files;
-  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
-    std::error_code ignored;
-    if (is_object_file(it->path()) && fs::is_regular_file(it->path(), ignored))
-      files.push_back(it->path());
-  }
-  if (error) return base::configuration(fmt::format("{}: {}", path, error.message()));
-  std::ranges::sort(files, {}, [](const fs::path& p) { return p.string(); });
-  return files;
-}
 
 class Reader {
  public:
@@ -132,7 +105,7 @@ base::Result<> read_objects(const std::vector<std::string>& paths, std::string_v
       KL_TRY(reader.read("<stdin>", stdin_text));
       continue;
     }
-    KL_ASSIGN(const auto files, files_of(path));
+    KL_ASSIGN(const auto files, object_files(path));
     for (const auto& file : files) {
       if (reader.stopped()) return {};
       KL_ASSIGN(const auto text, base::read_file(file));

@@ -8,6 +8,7 @@
 
 #include "api/codec.h"
 #include "base/files.h"
+#include "base/strings.h"
 
 namespace kollect::pipeline {
 namespace {
@@ -76,6 +77,17 @@ std::string with_place(std::string message, std::uint32_t line, std::uint32_t co
 using Names =
     std::map<std::tuple<std::string_view, std::string_view, std::string_view>, const Manifest*>;
 
+/// Of a document that is skipped: what its author may have meant; empty when it is no kind of ours.
+std::string what_was_meant(const std::string& kind) {
+  if (api::find_kind(kind) != nullptr) {
+    return fmt::format("; did you mean apiVersion {}?", api::kApiVersion);
+  }
+  std::vector<std::string> kinds;
+  for (const api::KindInfo& info : api::kinds()) kinds.emplace_back(info.kind);
+  const auto near = base::near_names(kind, kinds, 1);
+  return near.empty() ? "" : fmt::format("; did you mean {}?", near.front());
+}
+
 /// Sorts one document into the set.
 class Sorter {
  public:
@@ -116,8 +128,10 @@ class Sorter {
     if (api_version == "v1" && kind == "Secret") home = &set_.secrets;
     if (api_version == "v1" && kind == "ConfigMap") home = &set_.config_maps;
     if (home == nullptr) {
-      set_.warnings.push_back(fmt::format("{}:{}: {} ({}) is not used and was skipped", file_,
-                                          start_of(prefix).line, kind, api_version));
+      const std::string meant = what_was_meant(kind);
+      set_.warnings.push_back(fmt::format("{}:{}: {} ({}) is not used and was skipped{}", file_,
+                                          start_of(prefix).line, kind, api_version, meant));
+      if (!meant.empty()) set_.near_misses.push_back(set_.warnings.back());
       if (kind == "CustomResourceDefinition") set_.definitions.push_back(std::move(value));
       return;
     }

@@ -67,6 +67,7 @@ struct ManifestSet {
   std::deque<Manifest> config_maps;
   std::vector<base::json::Value> definitions;  ///< CustomResourceDefinitions; a warning each too
   std::vector<std::string> warnings;           ///< skipped documents
+  std::vector<std::string> near_misses;        ///< those of them that look like one of our kinds
   std::vector<ManifestProblem> problems;  ///< unreadable documents, missing names, duplicates (P-4)
 };
 

@@ -93,7 +93,7 @@ base::Result<int> probe(const Invocation& invocation, const ProbeOptions& o) {
   if (o.files.empty()) {
     return base::configuration("give the files of the sinks and of their Secrets with -f");
   }
-  KL_ASSIGN(const base::Duration limit, base::parse_duration(o.timeout));
+  KL_ASSIGN(const base::Duration limit, cli::duration_flag("--timeout", o.timeout));
   if (limit <= base::Duration::zero()) {
     return base::configuration("--timeout must be longer than zero");
   }

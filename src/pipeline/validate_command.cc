@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/json/write.h"
 #include "base/strings.h"
-#include "base/yaml/read.h"
+#include "pipeline/extract_input.h"
 #include "pipeline/manifest_set.h"
 #include "pipeline/validate_sample.h"
 
@@ -288,9 +288,7 @@ class Command {
     }
     KL_ASSIGN(const std::deque<base::json::Document> files, read_samples());
     std::vector<base::json::View> objects;
-    for (const base::json::Document& document : files) {
-      unpack(document.root(), objects);
-    }
+    for (const base::json::Document& document : files) objects.push_back(document.root());
     NamespaceLabels namespaces;
     for (const base::json::View object : objects) {
       namespaces.note(object);
@@ -321,18 +319,25 @@ class Command {
     return {};
   }
 
-  [[nodiscard]] base::Result<std::deque<base::json::Document>> read_samples() const {
+  /// Lists are taken apart. Documents that cannot be read are told and left out, unless all are.
+  base::Result<std::deque<base::json::Document>> read_samples() {
     std::deque<base::json::Document> documents;
-    for (const std::string& path : options_.samples) {
-      KL_ASSIGN(const std::string text, base::read_file(path, kMaxSampleBytes));
-      auto read = base::yaml::read_all(text, base::yaml::limits_of_dump(text));
-      if (!read.has_value()) {
-        return read.error().with_prefix(path);
-      }
-      for (const base::yaml::Document& document : *read) {
-        documents.push_back(base::json::Document::from_value(document.value));
-      }
-    }
+    std::vector<std::string> problems;
+    const ObjectReceiver receiver{
+        .on_object =
+            [&](base::json::View object) {
+              std::string text;
+              base::json::append_compact(text, object);
+              // The text is our own writer's, so it parses.
+              if (auto copy = base::json::Document::parse(text)) {
+                documents.push_back(std::move(*copy));
+              }
+              return true;
+            },
+        .on_problem = [&](const std::string& message) { problems.push_back(message); }};
+    KL_TRY(read_objects(options_.samples, {}, receiver));
+    if (documents.empty() && !problems.empty()) return base::configuration(problems.front());
+    set_.warnings.insert(set_.warnings.end(), problems.begin(), problems.end());
     return documents;
   }
 
@@ -352,18 +357,6 @@ class Command {
       row.verdict.warnings.push_back(finding.field.empty()
                                          ? finding.message
                                          : fmt::format("{}: {}", finding.field, finding.message));
-    }
-  }
-
-  /// Lists are taken apart.
-  static void unpack(base::json::View object, std::vector<base::json::View>& out) {
-    const auto items = object.find("items");
-    if (object.text("kind").ends_with("List") && items && items->is_array()) {
-      for (const base::json::View item : items->items()) {
-        out.push_back(item);
-      }
-    } else {
-      out.push_back(object);
     }
   }
 

@@ -85,7 +85,8 @@ base::Result<SandboxOptions::Generate> parse_generate(const std::string& text) {
 }
 
 base::Result<> prepare(Options& o) {
-  KL_ASSIGN(o.sandbox.bookmark_interval, base::parse_duration(o.bookmark_interval));
+  KL_ASSIGN(o.sandbox.bookmark_interval,
+            cli::duration_flag("--bookmark-interval", o.bookmark_interval));
   for (const std::string& text : o.generate) {
     KL_ASSIGN(auto one, parse_generate(text));
     o.sandbox.generate.push_back(std::move(one));

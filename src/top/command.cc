@@ -54,7 +54,7 @@ base::Result<> run(const cli::Invocation& invocation, const Flags& flags) {
   if (flags.output != "text" && flags.output != "json") {
     return base::configuration(fmt::format("--output {}: text or json", flags.output));
   }
-  KL_ASSIGN(const base::Duration interval, base::parse_duration(flags.interval));
+  KL_ASSIGN(const base::Duration interval, cli::duration_flag("--interval", flags.interval));
   constexpr auto kShortest = std::chrono::milliseconds(200);
   if (interval < kShortest) {
     return base::configuration(fmt::format("--interval {}: 200ms or more", flags.interval));

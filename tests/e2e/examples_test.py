@@ -77,6 +77,13 @@ class Examples(harness.Case):
         for words in ("shop/checkout:9.0.0", "analytics-prod", "still two commits", "Try next"):
             self.assertIn(words, process.stdout)
         self.assertRegex(process.stdout, r"went .*ledger-api")
+        # What it shows can be copied.
+        shown = re.findall(r"^\$ ((?:cd|kollect query) .*)$", process.stdout, re.M)
+        self.assertEqual(len(shown), 4)
+        script = f'set -e; kollect() {{ "{harness.KOLLECT}" "$@"; }}\n' + "\n".join(shown)
+        copied = subprocess.run(["bash", "-c", script], env=harness.environment(), capture_output=True, text=True, check=False)
+        self.ends(copied, 0)
+        self.assertEqual(len(re.findall(r"^\(\d+ rows?\)$", copied.stdout, re.M)), 3)
 
 
 if __name__ == "__main__":

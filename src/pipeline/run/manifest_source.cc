@@ -7,52 +7,23 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/json/write.h"
 #include "base/strings.h"
 #include "base/yaml/read.h"
+#include "pipeline/object_files.h"
 
 namespace kollect::pipeline {
 namespace {
 
-namespace fs = std::filesystem;
 using base::json::Document;
 using base::json::View;
 
 // Our name space for made-up identities; a constant of the format, never to be changed.
 constexpr std::string_view kUidNameSpace = "0f3a6c1e-7b52-5d0b-9c1f-6f0a52c3d9e4";
-
-bool is_object_file(const std::string& name) {
-  return name.ends_with(".yaml") || name.ends_with(".yml") || name.ends_with(".json") ||
-         name.ends_with(".ndjson");
-}
-
-base::Result<> add_files(const std::string& path, std::vector<fs::path>& files) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (error || !fs::exists(status)) {
-    return base::configuration(fmt::format("{}: no such file or folder", path));
-  }
-  if (!fs::is_directory(status)) {
-    files.emplace_back(path);
-    return {};
-  }
-  std::vector<fs::path> found;
-  for (fs::recursive_directory_iterator it(path, error), end; !error && it != end;
-       it.increment(error)) {
-    std::error_code ignored;
-    if (is_object_file(it->path().filename().string()) &&
-        fs::is_regular_file(it->path(), ignored)) {
-      found.push_back(it->path());
-    }
-  }
-  if (error) return base::configuration(fmt::format("{}: {}", path, error.message()));
-  std::ranges::sort(found, {}, [](const fs::path& p) { return p.string(); });
-  files.insert(files.end(), found.begin(), found.end());
-  return {};
-}
 
 std::map<std::string, std::string> text_map(std::optional<View> map) {
   std::map<std::string, std::string> texts;
@@ -78,9 +49,20 @@ class Reader {
           return {};
         },
         [&](const base::yaml::Problem& p) {
+          ++documents_;
           out_.problems.push_back(fmt::format("{}: document {}, line {}, column {}: {}", file,
                                               p.document, p.place.line, p.place.column, p.message));
         });
+  }
+
+  /// An input without a single document says nothing of a cluster: what made it has failed, or the
+  /// name is wrong. A List without items says that there is nothing.
+  base::Result<> demand_documents(const std::string& input) {
+    if (std::exchange(documents_, 0) > 0) return {};
+    return base::configuration(fmt::format(
+        "{}: no manifest in it, so nothing is known of any object and nothing is changed; a List "
+        "without items says that there are none",
+        input));
   }
 
   ManifestObjects finish() {
@@ -121,6 +103,7 @@ class Reader {
   }
 
   void add(View object, const std::string& where) {
+    ++documents_;
     const std::string_view kind = object.is_object() ? object.text("kind") : std::string_view();
     const std::string_view api_version =
         object.is_object() ? object.text("apiVersion") : std::string_view();
@@ -231,6 +214,7 @@ class Reader {
   }
 
   ManifestObjects out_;
+  std::size_t documents_ = 0;  ///< of the input that is read, unreadable ones and items too
   std::vector<Pending> pending_;
   std::map<std::pair<std::string, std::string>, bool> scopes_;
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::size_t> places_;
@@ -247,6 +231,41 @@ KindSet cluster_scoped_kinds(const ManifestObjects& input) {
   return kinds;
 }
 
+std::string name_of(std::string_view group, std::string_view kind) {
+  return fmt::format("{} ({})", kind, group.empty() ? "core" : group);
+}
+
+/// A target whose kind is not among the inputs is empty, and that is no fault unless something
+/// among them looks like what was meant: another spelling or group of the kind.
+void warn_of_near_misses(const Plan& plan, const ManifestObjects& input,
+                         std::vector<std::string>& warnings) {
+  std::map<std::string, std::set<std::string>> there;  // names of types by kind
+  for (const ManifestObject& object : input.objects) {
+    const ObjectType& type = object.type;
+    there[type.kind].insert(name_of(type.group, type.kind));
+  }
+  std::vector<std::string> kinds;
+  for (const auto& [kind, names] : there) kinds.push_back(kind);
+  for (const TargetPlan& target : plan.targets) {
+    if (target.suspended) continue;
+    for (const api::GroupVersionKind& wanted : target.selection.kinds()) {
+      const std::string name = name_of(wanted.group, wanted.kind);
+      const auto same = there.find(wanted.kind);
+      if (same != there.end() && same->second.contains(name)) continue;
+      const auto near = same != there.end() ? std::vector<std::string>{wanted.kind}
+                                            : base::near_names(wanted.kind, kinds);
+      if (near.empty()) continue;
+      std::vector<std::string> names;
+      for (const std::string& kind : near) {
+        names.insert(names.end(), there[kind].begin(), there[kind].end());
+      }
+      warnings.push_back(fmt::format("{}: target {} reads {}, and no manifest is one; there is {}",
+                                     target.where, target.title(), name,
+                                     base::join(names, ", ")));
+    }
+  }
+}
+
 }  // namespace
 
 std::string made_up_uid(std::string_view cluster, const ObjectType& type, std::string_view ns,
@@ -261,15 +280,16 @@ base::Result<ManifestObjects> read_manifest_objects(const std::vector<std::strin
   for (const std::string& path : paths) {
     if (path == "-") {
       KL_TRY(reader.read("<stdin>", stdin_text));
+      KL_TRY(reader.demand_documents("standard input"));
       continue;
     }
-    std::vector<fs::path> files;
-    KL_TRY(add_files(path, files));
-    for (const fs::path& file : files) {
+    KL_ASSIGN(const auto files, object_files(path));
+    for (const std::filesystem::path& file : files) {
       auto text = base::read_file(file);
       if (!text) return base::configuration(text.error().message);
       KL_TRY(reader.read(file.string(), *text));
     }
+    KL_TRY(reader.demand_documents(path));
   }
   ManifestObjects objects = reader.finish();
   if (objects.objects.empty() && !objects.problems.empty()) {
@@ -291,6 +311,7 @@ ContextResult collect_manifests(const base::Context& context, const ManifestObje
   if (!only_namespace.empty() && !input.namespaces.contains(only_namespace)) {
     result.warnings.push_back(fmt::format("no manifest mentions namespace {}", only_namespace));
   }
+  warn_of_near_misses(plan, input, result.warnings);
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < plan.targets.size(); ++i) {
     const TargetPlan& target = plan.targets[i];

@@ -27,8 +27,8 @@ struct ManifestObjects {
   std::vector<std::string> problems;  ///< unreadable documents: file, document, line
 };
 
-/// Reads files, folders (recursively: .yaml, .yml, .json, .ndjson) and "-" (`stdin_text`). Error
-/// (configuration): a missing file, or nothing could be read at all.
+/// Reads files, folders (`object_files`) and "-" (`stdin_text`). Error (configuration): a missing
+/// file, an input without a document, or nothing could be read at all.
 base::Result<ManifestObjects> read_manifest_objects(const std::vector<std::string>& paths,
                                                     std::string_view stdin_text);
 
