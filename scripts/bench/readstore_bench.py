@@ -27,6 +27,7 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 BAR = 100.0
 CLUSTERS, NAMESPACES, KINDS, TEAMS = 5, 200, 20, 40
 AT = "2026-11-01T00:00:00.000000Z"
+EXACT = "search, very many, exact total"  # counts a third of all rows: not under the bar
 COLUMNS = "inventory_namespace, inventory_name, target_name, source_uid, cluster, resource_namespace, payload, exported_at"
 EXPORTS = "cluster, inventory_namespace, inventory_name, generation, checksum, item_count, exported_at"
 TABLES = """
@@ -158,7 +159,8 @@ def pages(rows, pick):
         "search, few": {"q": known["name"]},
         "search, some": {"q": f"owner-{pick(5003)}"},
         "search in a namespace": {"q": "silver", "namespace": space},
-        "search, very many": {"q": ("gold", "silver", "bronze")[pick(3)] + ("", '"')[0]},
+        "search, very many": {"q": ("gold", "silver", "bronze")[pick(3)], "total": "bounded"},
+        EXACT: {"q": ("gold", "silver", "bronze")[pick(3)]},
     }
 
 
@@ -205,16 +207,16 @@ def measure(place, options, folder):
                 after = sum(map(processor_seconds, [p for p in {*processes, *place.processes()} if pathlib.Path(f"/proc/{p}").exists()]))
                 busy.setdefault((kind, state), []).append((after - before) * 1000)
                 kinds[kind] = None
-    print(f"{'page':34} {'cold p50':>9} {'cold p99':>9} {'warm p50':>9} {'warm p99':>9} {'processor':>10}")
+    print(f"{'page':38} {'cold p50':>9} {'cold p99':>9} {'warm p50':>9} {'warm p99':>9} {'processor':>10}")
     for kind in kinds:
         cells = [percentile(times[kind, state], share) for state in ("cold", "warm") for share in (0.5, 0.99)]
         spent = sum(busy[kind, "cold"]) / len(busy[kind, "cold"])
-        print(f"{kind:34} " + " ".join(f"{cell:9.1f}" for cell in cells) + f" {spent:7.1f} ms")
+        print(f"{kind:38} " + " ".join(f"{cell:9.1f}" for cell in cells) + f" {spent:7.1f} ms")
     everything = [one for list_ in times.values() for one in list_]
-    filters = [one for (kind, _), list_ in times.items() if not kind.startswith("search, very many") for one in list_]
+    filters = [one for (kind, _), list_ in times.items() if kind != EXACT for one in list_]
     rss = int(next(line.split()[1] for line in pathlib.Path(f"/proc/{server.process.pid}/status").read_text().splitlines() if line.startswith("VmHWM")))
-    print(f"all {len(everything)} pages: p50 {percentile(everything, 0.5):.1f} ms, p99 {percentile(everything, 0.99):.1f} ms; without searches that very many rows "
-          f"match: p99 {percentile(filters, 0.99):.1f} ms (bar {BAR:.0f} ms); memory of the server at most {rss / 1024:.0f} MiB")
+    print(f"all {len(everything)} pages: p50 {percentile(everything, 0.5):.1f} ms, p99 {percentile(everything, 0.99):.1f} ms; without exact totals of searches that "
+          f"very many rows match: p99 {percentile(filters, 0.99):.1f} ms (bar {BAR:.0f} ms); memory of the server at most {rss / 1024:.0f} MiB")
     server.stop()
     return percentile(filters, 0.99) <= BAR
 

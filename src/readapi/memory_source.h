@@ -116,11 +116,15 @@ class MemorySource final : public Source {
           state_(std::to_string(source.version)),
           total_(rows_.size()) {
       if (!request.order.by.empty()) sort(request.order);
+      at_least_ = request.bounded && !request.filter.search.empty() && request.offset < total_ &&
+                  total_ - request.offset > request.limit;
       const auto first = static_cast<std::ptrdiff_t>(std::min(request.offset, total_));
       rows_.erase(rows_.begin(), rows_.begin() + first);
+      if (at_least_) total_ = request.offset + request.limit + 1;
       if (request.limit > 0 && rows_.size() > request.limit) rows_.resize(request.limit);
     }
     [[nodiscard]] std::uint64_t total() const override { return total_; }
+    [[nodiscard]] bool at_least() const override { return at_least_; }
     [[nodiscard]] std::string state() const override { return state_; }
     [[nodiscard]] base::WallTime updated_at() const override { return {}; }
     base::Result<std::optional<SourceRow>> next() override {
@@ -144,6 +148,7 @@ class MemorySource final : public Source {
     std::vector<const MemoryRow*> rows_;
     std::string state_;
     std::uint64_t total_;
+    bool at_least_ = false;
     std::size_t at_ = 0;
   };
 };

@@ -78,8 +78,9 @@ void SummaryWriter::tail(std::string& out) {
   if (total > 0) {
     // Not by a sum: an offset may be as large as numbers go.
     const bool more = frame_.offset < total && total - frame_.offset > count_;
-    out += fmt::format(",\"pagination\":{{\"limit\":{},\"offset\":{},\"total\":{},\"hasMore\":{}}}",
-                       frame_.limit, frame_.offset, total, more);
+    out += fmt::format(
+        ",\"pagination\":{{\"limit\":{},\"offset\":{},\"total\":{}{},\"hasMore\":{}}}",
+        frame_.limit, frame_.offset, total, rows_->at_least() ? ",\"atLeast\":true" : "", more);
   }
   if (!frame_.exports.empty()) out += ",\"exportStatus\":" + frame_.exports;
   out += ",\"checksum\":\"" + checksum_->finish() + "\"}";

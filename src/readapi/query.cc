@@ -69,6 +69,13 @@ base::Result<Order> read_order(const Parameters& parameters) {
   return order;
 }
 
+base::Result<bool> read_bounded(const Parameters& parameters) {
+  const std::string total = first_of(parameters, "total");
+  if (total.empty() || total == "exact") return false;
+  if (total == "bounded") return true;
+  return base::configuration("total takes exact or bounded", "BadRequest");
+}
+
 base::Result<RowFilter> read_filter(const Parameters& parameters) {
   RowFilter filter;
   for (const auto& [name, member] : {std::pair{"cluster", &RowFilter::cluster},
@@ -157,6 +164,7 @@ base::Result<Query> read_query(const Parameters& parameters) {
   }
   query.limit = read_limit(parameters, kUsualLimit, kMostLimit);
   query.offset = read_offset(parameters);
+  KL_ASSIGN(query.bounded, read_bounded(parameters));
   return query;
 }
 

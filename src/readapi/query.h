@@ -26,6 +26,7 @@ struct Query {
   std::uint64_t limit = kUsualLimit;
   std::uint64_t offset = 0;
   std::optional<base::WallTime> at;
+  bool bounded = false;  ///< RowRequest::bounded
   /// Members of an item that are wanted, "uid" always among them; empty: all.
   std::vector<std::string> fields;
 };

@@ -24,9 +24,10 @@ std::string joined(const std::optional<std::vector<std::string>>& list) {
 
 /// Equal texts: equal answers.
 std::string tag_text(const Call& call, const RowCursor& rows, std::string_view more) {
-  return fmt::format("{}\n{}?{}\n{} {}\n{}", rows.state(), call.request.path, call.request.query,
+  // A total that is a lower bound may be another one next time.
+  return fmt::format("{}\n{}?{}\n{} {}\n{}{}", rows.state(), call.request.path, call.request.query,
                      joined(call.verdict.sight.namespaces), joined(call.verdict.sight.clusters),
-                     more);
+                     more, rows.at_least() ? fmt::format("\n{}+", rows.total()) : "");
 }
 
 http::Answer row_answer(const Call& call, const std::string& tag,
@@ -55,7 +56,8 @@ RowRequest request_of(const Query& query, const Sight& sight) {
           .order = query.order,
           .offset = query.offset,
           .limit = query.limit,
-          .at = query.at};
+          .at = query.at,
+          .bounded = query.bounded};
 }
 
 void member(std::string& out, std::string_view key, std::string_view value) {
@@ -187,6 +189,7 @@ http::Answer Service::Impl::groups(Call& call) {
   RowRequest all = request_of(call.query, call.verdict.sight);
   all.offset = 0;
   all.limit = 1;
+  all.bounded = false;
   all.order = {};
   auto rows = parts.source.rows(within, all);
   if (!rows) return error_answer(rows.error(), parts.log);

@@ -92,6 +92,28 @@ TEST_F(ServiceTest, PagesFitTogether) {
   EXPECT_EQ(get("/v1alpha1/inventory", "name=none").find("pagination"), nullptr);
 }
 
+/// A total is exact unless the caller takes less.
+TEST_F(ServiceTest, TotalsOfSearchesMayBeBounded) {
+  const auto pagination = [&](const std::string& query) {
+    return base::json::compact(*get("/v1alpha1/inventory", query).find("pagination"));
+  };
+  const std::string exact = R"({"limit":3,"offset":4,"total":20,"hasMore":true})";
+  EXPECT_EQ(pagination("limit=3&offset=4&q=n"), exact);
+  EXPECT_EQ(pagination("limit=3&offset=4&q=n&total=exact"), exact);
+  EXPECT_EQ(pagination("limit=3&offset=4&total=bounded"), exact);
+  EXPECT_EQ(pagination("limit=3&offset=4&q=n&total=bounded"),
+            R"({"limit":3,"offset":4,"total":8,"atLeast":true,"hasMore":true})");
+  EXPECT_EQ(pagination("limit=3&offset=18&q=n&total=bounded"),
+            R"({"limit":3,"offset":18,"total":20,"hasMore":false})");
+  EXPECT_EQ(pagination("offset=99999999999999999999&q=n&total=bounded"),
+            R"({"limit":500,"offset":18446744073709551615,"total":20,"hasMore":false})");
+  EXPECT_EQ(get("/v1alpha1/groups", "by=kind&q=n&total=bounded").find("rows")->as_int(), 20);
+  EXPECT_EQ(refused("/v1alpha1/inventory", "total=some", 400), "BadRequest");
+  EXPECT_EQ(
+      get("/v1alpha1/inventory", "total=Bounded", 400).at_path({"error", "message"})->as_string(),
+      "total takes exact or bounded");
+}
+
 TEST_F(ServiceTest, NumbersThatAreNoneAreTheUsualOnes) {
   for (const auto& [text, limit] : {std::pair{"0", 500},
                                     {"-3", 500},

@@ -53,8 +53,6 @@ class TallyBook {
 struct Counted {
   std::uint64_t rows = 0;
   bool at_least = false;  ///< nobody counted further
-  /// SQLite, `at_least`: the part of the table in which they are, in thousandths; 0: not known.
-  std::uint64_t share = 0;
   /// By the first `fields` columns of a place, so that deep pages need not pass all rows before
   /// them; none: not counted so.
   std::shared_ptr<const InventoryTally> places = nullptr;

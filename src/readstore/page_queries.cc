@@ -40,6 +40,15 @@ std::string places_text(const std::vector<Slice>& slices, std::size_t first, std
   return out + "]";
 }
 
+/// What of a filter the tally knows.
+readapi::RowFilter of_tally(readapi::RowFilter filter) {
+  filter.name.clear();
+  filter.uid.clear();
+  filter.search.clear();
+  filter.attributes.clear();
+  return filter;
+}
+
 /// The rows of a slice agree in its first columns; they are sorted by the others of a place, then
 /// by name and uid.
 std::vector<Field> order_in(const Slice& slice) {
@@ -86,13 +95,51 @@ Query PageQueries::count_in(const std::vector<const TallyGroup*>& groups) const 
   return query;
 }
 
-Query PageQueries::plain(const Column* by, bool along_order) const {
+Query PageQueries::plain(const Column* by) const {
   Query query(postgres_);
-  Dialect dialect(postgres_, tables_);
-  if (!along_order) dialect.use_search_index();
-  query.add(fmt::format("SELECT {} FROM {}", select_list(dialect, ""), tables_.rows));
-  if (!postgres_) query.add(hint(by, along_order));
+  Dialect dialect(postgres_, tables_, "r.");
+  dialect.use_search_index();
+  // PostgreSQL would rather read in order and hope that rows match soon: OFFSET 0 keeps it from
+  // that.
+  const bool apart = postgres_ && !request_.filter.search.empty();
+  query.add(fmt::format("SELECT {} FROM {}", select_list(dialect, "r."),
+                        apart ? "(SELECT r.* FROM " : ""));
+  query.add(tables_.rows + " AS r");
+  if (!postgres_) query.add(hint(by));
   query.add(" WHERE " + dialect.where(query, request_.filter, request_.sight));
+  if (apart) query.add(" OFFSET 0) AS r");
+  order_and_page(query, dialect, by == nullptr ? Column{Field::kCluster, {}} : *by);
+  return query;
+}
+
+bool PageQueries::can_walk(const Column* by) const {
+  const Field field = by == nullptr ? Field::kCluster : by->field;
+  if (field == Field::kCluster) return tables_.by_place;
+  // SQLite does not see that rows with one value of a column behind come in the order of the index.
+  const bool in_order =
+      postgres_ || (of_tally(request_.filter) == readapi::RowFilter{} && !request_.sight.clusters);
+  return in_order && ((field == Field::kName && tables_.by_name) ||
+                      (field == Field::kExportedAt && tables_.by_export));
+}
+
+Query PageQueries::walk(const Column* by, std::uint64_t most) const {
+  Query query(postgres_);
+  const Dialect dialect(postgres_, tables_, "r.");
+  const Field field = by == nullptr ? Field::kCluster : by->field;
+  const readapi::RowFilter others{.name = request_.filter.name,
+                                  .uid = request_.filter.uid,
+                                  .search = request_.filter.search,
+                                  .attributes = request_.filter.attributes};
+  query.add(fmt::format("SELECT {} FROM (SELECT r.* FROM {} AS r", select_list(dialect, "r."),
+                        tables_.rows));
+  if (!postgres_) {
+    query.add(indexed_by(field == Field::kCluster ? "_by_place"
+                         : field == Field::kName  ? "_by_name"
+                                                  : "_by_export"));
+  }
+  query.add(" WHERE " + dialect.where(query, of_tally(request_.filter), request_.sight));
+  query.add(order(query, dialect, by == nullptr ? Column{Field::kCluster, {}} : *by));
+  query.add(fmt::format(" LIMIT {}) AS r WHERE {}", most, dialect.where(query, others, {})));
   order_and_page(query, dialect, by == nullptr ? Column{Field::kCluster, {}} : *by);
   return query;
 }
@@ -110,15 +157,8 @@ Query PageQueries::first_found(const Column& by, std::uint64_t most) const {
   Query query(postgres_);
   Dialect dialect(postgres_, tables_, "r.");
   dialect.use_search_index();
-  query.add(fmt::format("SELECT {}, count(*) OVER ()", select_list(dialect, "r.")));
-  if (!postgres_) {
-    // Both ways of reading go by rowid.
-    query.add(
-        fmt::format(", 1 + (max(r.place) OVER () - (SELECT min(rowid) FROM {0})) * 1000 / (1 "
-                    "+ (SELECT max(rowid) FROM {0}) - (SELECT min(rowid) FROM {0}))",
-                    tables_.rows));
-  }
-  query.add(fmt::format(" FROM (SELECT r.*{} FROM ", postgres_ ? "" : ", r.rowid AS place"));
+  query.add(fmt::format("SELECT {}, count(*) OVER () FROM (SELECT r.* FROM ",
+                        select_list(dialect, "r.")));
   // Row by row from the index on texts, which a list of all that it finds would not be.
   const bool indexed = dialect.searches_by_index(request_.filter.search);
   if (indexed) {
@@ -175,13 +215,13 @@ Query PageQueries::of_time(std::string_view time, std::uint64_t left) const {
   return query;
 }
 
-Query PageQueries::of_moment(const Column& by, bool counted) const {
+Query PageQueries::of_moment(const Column& by, base::WallTime at, bool counted) const {
   Query query(postgres_);
   Dialect dialect(postgres_, tables_);
   dialect.set_since("valid_from");
   query.add(fmt::format("SELECT {} FROM {} WHERE ", counted ? "count(*)" : select_list(dialect, ""),
                         tables_.history));
-  query.add(dialect.stood_at(query, *request_.at));
+  query.add(dialect.stood_at(query, at));
   query.add(dialect.where(query, request_.filter, request_.sight));
   if (!counted) order_and_page(query, dialect, by);
   return query;
@@ -193,16 +233,14 @@ std::string PageQueries::indexed_by(std::string_view suffix) const {
 
 /// SQLite without statistics takes the index whose first columns are compared; where rows are to
 /// come in an order that another one has, it is named.
-std::string PageQueries::hint(const Column* by, bool along_order) const {
-  if (!along_order && (by == nullptr || !in_tally(request_.filter))) return "";
-  const Field field = by == nullptr ? Field::kCluster : by->field;
-  if (field == Field::kCluster && along_order) return indexed_by("_by_place");
-  if (field == Field::kName && tables_.by_name) return indexed_by("_by_name");
-  if (field == Field::kExportedAt && tables_.by_export) return indexed_by("_by_export");
+std::string PageQueries::hint(const Column* by) const {
+  if (by == nullptr || !in_tally(request_.filter)) return "";
+  if (by->field == Field::kName && tables_.by_name) return indexed_by("_by_name");
+  if (by->field == Field::kExportedAt && tables_.by_export) return indexed_by("_by_export");
   return "";
 }
 
-void PageQueries::order_and_page(Query& query, const Dialect& dialect, const Column& by) const {
+std::string PageQueries::order(Query& query, const Dialect& dialect, const Column& by) const {
   std::string first;
   if (by.field == Field::kAttribute) {
     first = dialect.attribute(query, by.attribute);
@@ -214,7 +252,11 @@ void PageQueries::order_and_page(Query& query, const Dialect& dialect, const Col
     if (by.field != Field::kAttribute || !postgres_) first += direction();
     first += ", ";
   }
-  query.add(fmt::format(" ORDER BY {}{}", first, dialect.canonical(direction())));
+  return fmt::format(" ORDER BY {}{}", first, dialect.canonical(direction()));
+}
+
+void PageQueries::order_and_page(Query& query, const Dialect& dialect, const Column& by) const {
+  query.add(order(query, dialect, by));
   if (request_.limit != 0) {
     query.add(fmt::format(" LIMIT {}", request_.limit));
   } else if (!postgres_) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/clock.h"
 #include "readapi/source.h"
 #include "readstore/columns.h"
 #include "readstore/pages.h"
@@ -34,12 +35,16 @@ class PageQueries {
   [[nodiscard]] Query sorted(const std::vector<const TallyGroup*>& groups, const Column& by,
                              bool counted) const;
   [[nodiscard]] Query count_in(const std::vector<const TallyGroup*>& groups) const;
-  /// Rows of the whole table. `along_order`: read in the order that is asked for until the page is
-  /// full, which is quick where very many rows match.
-  [[nodiscard]] Query plain(const Column* by, bool along_order) const;
+  /// Rows of the whole table.
+  [[nodiscard]] Query plain(const Column* by) const;
+  /// There is an index with the order that is asked for.
+  [[nodiscard]] bool can_walk(const Column* by) const;
+  /// The page as if the table ended after the first `most` rows, in the order that is asked for,
+  /// that the tally's part of the filter lets through: quick where many of them match.
+  [[nodiscard]] Query walk(const Column* by, std::uint64_t most) const;
   [[nodiscard]] Query count() const;
   /// The page as if there were no more than any `most` of the rows; behind each row how many there
-  /// are of these and, in SQLite, the part of the table in which they lie, in thousandths.
+  /// are of these.
   [[nodiscard]] Query first_found(const Column& by, std::uint64_t most) const;
   /// Counts by the first `fields` columns of a place, in no order.
   [[nodiscard]] Query count_by_place(std::size_t fields) const;
@@ -48,13 +53,14 @@ class PageQueries {
   /// Rows of one of them in the order of the request, at most `left`.
   [[nodiscard]] Query of_time(std::string_view time, std::uint64_t left) const;
   /// Rows of a moment that has passed; `counted`: only how many.
-  [[nodiscard]] Query of_moment(const Column& by, bool counted) const;
+  [[nodiscard]] Query of_moment(const Column& by, base::WallTime at, bool counted) const;
 
  private:
   [[nodiscard]] std::string direction() const { return request_.order.descending ? " DESC" : ""; }
   [[nodiscard]] std::string indexed_by(std::string_view suffix) const;
-  [[nodiscard]] std::string hint(const Column* by, bool along_order) const;
+  [[nodiscard]] std::string hint(const Column* by) const;
   [[nodiscard]] std::string slice_hint() const;
+  [[nodiscard]] std::string order(Query& query, const Dialect& dialect, const Column& by) const;
   void order_and_page(Query& query, const Dialect& dialect, const Column& by) const;
   [[nodiscard]] Query of_slice(const Slice& slice) const;
   [[nodiscard]] Query lateral(const std::vector<Slice>& slices, std::size_t first,

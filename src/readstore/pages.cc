@@ -24,6 +24,11 @@ using readapi::SourceRow;
 constexpr std::size_t kLongestSearch = 1'000;
 /// Rows before a page whose total may be bounded; behind more of them all are counted.
 constexpr std::uint64_t kDeepestBounded = 20'000;
+/// A walk looks at so many rows for each that is wanted at first, and at so many times
+/// PageLimits::walk at last.
+constexpr std::uint64_t kFirstStep = 10;
+constexpr std::uint64_t kLastStep = 8;
+
 /// What every cursor is.
 class TableCursor : public readapi::RowCursor {
  public:
@@ -68,10 +73,10 @@ class TableCursor : public readapi::RowCursor {
   virtual base::Result<std::unique_ptr<Rows>> next_answer() = 0;
   Session& session() { return *session_; }
   [[nodiscard]] std::uint64_t given() const { return given_; }
-  /// An answer whose first row has been looked at.
-  void begin_with(std::unique_ptr<Rows> rows) {
+  /// `looked_at`: its first row has been.
+  void begin_with(std::unique_ptr<Rows> rows, bool looked_at) {
     rows_ = std::move(rows);
-    stands_ = true;
+    stands_ = looked_at;
   }
 
  private:
@@ -89,6 +94,28 @@ class TableCursor : public readapi::RowCursor {
   std::unique_ptr<Rows> rows_;  ///< last: dies before the session
 };
 
+/// An answer that has been read.
+class HeldRows final : public Rows {
+ public:
+  base::Result<> take(Rows& rows, int columns) {
+    while (true) {
+      KL_ASSIGN(const bool more, rows.next());
+      if (!more) return {};
+      std::vector<std::string>& row = rows_.emplace_back();
+      for (int i = 0; i < columns; ++i) row.emplace_back(rows.text(i));
+    }
+  }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  base::Result<bool> next() override { return ++at_ <= rows_.size(); }
+  [[nodiscard]] std::string_view text(int column) const override {
+    return rows_[at_ - 1][static_cast<std::size_t>(column)];
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::size_t at_ = 0;
+};
+
 /// One statement.
 class PlainCursor final : public TableCursor {
  public:
@@ -97,18 +124,18 @@ class PlainCursor final : public TableCursor {
       : TableCursor(std::move(session), std::move(stand), total),
         query_(std::move(query)),
         whole_(whole) {}
-  /// The first row of `rows` has been looked at.
+  /// `looked_at`: the first of `rows` has been.
   PlainCursor(std::unique_ptr<Session> session, Stand stand, const Counted& total,
-              std::unique_ptr<Rows> rows)
+              std::unique_ptr<Rows> rows, bool looked_at)
       : TableCursor(std::move(session), std::move(stand), total) {
-    begin_with(std::move(rows));
+    begin_with(std::move(rows), looked_at);
   }
 
  private:
   base::Result<std::unique_ptr<Rows>> next_answer() override {
-    if (!query_) return nullptr;
-    const Query query = *std::exchange(query_, std::nullopt);
-    return session().ask(query, whole_);
+    const std::optional<Query> query = std::exchange(query_, std::nullopt);
+    if (!query) return nullptr;
+    return session().ask(*query, whole_);
   }
   std::optional<Query> query_;
   bool whole_ = true;
@@ -190,14 +217,15 @@ class Opening {
       KL_ASSIGN(by_, read_column(request_.order.by));
     }
     if (impossible(request_.filter)) return plain(std::nullopt, {});
-    if (request_.at) return of_moment(counts);
+    if (request_.at) return of_moment(*request_.at, counts);
     const Dialect dialect(postgres_, session_->tables());
     KL_ASSIGN(const auto tally, book.at(*session_, dialect, stand_));
     std::vector<const TallyGroup*> groups;
     if (tally) {
       groups = tally->matching(request_.filter, request_.sight);
+      among_ = total_of(groups);
       if (in_tally(request_.filter)) return along_tally(tally, std::move(groups));
-      const bool few = total_of(groups) <= limits_.sortable && request_.filter.uid.empty();
+      const bool few = among_ <= limits_.sortable && request_.filter.uid.empty();
       if (few && session_->tables().by_place) return among(groups, counts);
     }
     if (!request_.filter.search.empty()) {
@@ -220,7 +248,7 @@ class Opening {
   Opened along_tally(const std::shared_ptr<const Tally>& tally,
                      std::vector<const TallyGroup*> groups) {
     const Counted total{.rows = total_of(groups)};
-    if (!session_->tables().by_place) return plain(queries_.plain(by(), false), total);
+    if (!session_->tables().by_place) return plain(queries_.plain(by()), total);
     if (by_ && by_->field == Field::kExportedAt && total.rows > limits_.sortable) {
       KL_ASSIGN(auto times, few_times());
       if (times.size() > 1) return of_times(std::move(times), total);
@@ -228,7 +256,7 @@ class Opening {
     }
     if (by_ && !by_->in_tally()) {
       return plain(total.rows <= limits_.sortable ? queries_.sorted(groups, *by_, false)
-                                                  : queries_.plain(by(), false),
+                                                  : queries_.plain(by()),
                    total);
     }
     sort_groups(groups, by_ ? by_->field : Field::kCluster, request_.order.descending);
@@ -284,24 +312,24 @@ class Opening {
     keep(counts, key, total);
     if (!found) return plain(std::nullopt, total);
     return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), total,
-                                         std::move(rows));
+                                         std::move(rows), true);
   }
 
-  Opened of_moment(CountCache& counts) {
+  Opened of_moment(base::WallTime moment, CountCache& counts) {
     if (session_->tables().history.empty()) return no_history();
     const Column by = by_ ? *by_ : Column{Field::kCluster, {}};
-    const std::string at = base::format_rfc3339(*request_.at);
+    const std::string at = base::format_rfc3339(moment);
     const std::string key = at + key_of(request_.filter, request_.sight);
     Counted total;
     if (const auto known = known_count(counts, key)) {
       total = *known;
     } else if (request_.count) {
-      KL_ASSIGN(total.rows, number_of(queries_.of_moment(by, true)));
+      KL_ASSIGN(total.rows, number_of(queries_.of_moment(by, moment, true)));
       keep(counts, key, total);
     }
-    stand_.updated_at = std::min(stand_.updated_at, *request_.at);
+    stand_.updated_at = std::min(stand_.updated_at, moment);
     stand_.state += "@" + at;
-    return plain(queries_.of_moment(by, false), total);
+    return plain(queries_.of_moment(by, moment, false), total);
   }
 
   /// Without a table of exports nothing tells when a count has become wrong.
@@ -323,7 +351,7 @@ class Opening {
   /// Counting may end when it is known that rows follow the page.
   [[nodiscard]] bool bounds() const {
     return request_.bounded && whole() && !request_.filter.search.empty() &&
-           request_.offset <= kDeepestBounded;
+           request_.offset <= kDeepestBounded && among_ > limits_.countable;
   }
   /// At so many rows.
   [[nodiscard]] std::uint64_t enough() const {
@@ -364,22 +392,19 @@ class Opening {
   Opened first_found(CountCache& counts) {
     const std::string key = key_of(request_.filter, request_.sight);
     if (!request_.count || !whole() || known_count(counts, key)) return nullptr;
-    const std::uint64_t most = bounds() ? enough() : limits_.bounded + 1;
+    const std::uint64_t most = bounds() ? enough() : limits_.sortable + 1;
     const Column by = by_ ? *by_ : Column{Field::kCluster, {}};
     KL_ASSIGN(auto rows, session_->ask(queries_.first_found(by, most), true));
     KL_ASSIGN(const bool found, rows->next());
     if (!found && request_.offset > 0) return nullptr;
     Counted total{.rows = found ? rows->number(PageQueries::kRowColumns) : 0};
     total.at_least = total.rows >= most;
-    if (total.at_least) {
-      if (!postgres_) total.share = rows->number(PageQueries::kRowColumns + 1);
-      some_ = total;
-    }
+    if (total.at_least) some_ = total;
     if (!total.at_least || bounds()) keep(counts, key, total);
     if (total.at_least) return nullptr;
     if (!found) return plain(std::nullopt, total);
     return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), total,
-                                         std::move(rows));
+                                         std::move(rows), true);
   }
 
   base::Result<Counted> count_by_place(std::size_t fields) {
@@ -402,17 +427,41 @@ class Opening {
 
   Opened page(const Counted& counted, const std::vector<const TallyGroup*>& groups) {
     const bool searches = !request_.filter.search.empty();
-    const bool broad = searches && pays_along_order(counted, total_of(groups));
-    if (counted.places && canonical() && request_.limit != 0 && (broad || !searches)) {
+    const bool many = counted.at_least || counted.rows > limits_.sortable;
+    if (counted.places && canonical() && request_.limit != 0 &&
+        (!searches || pays_by_place(counted, total_of(groups)))) {
       std::vector<const TallyGroup*> places;
       for (const TallyGroup& group : counted.places->groups()) places.push_back(&group);
       if (request_.order.descending) std::ranges::reverse(places);
       if (request_.offset >= limits_.deep ||
-          (broad && lie_deep(*places.front(), groups, counted))) {
+          (searches && lie_deep(*places.front(), groups, counted))) {
         return of_slices(counted, counted.places, places, counted.fields);
       }
     }
-    return plain(queries_.plain(by(), broad && !postgres_), counted);
+    if (searches && many && whole() && queries_.can_walk(by())) {
+      KL_ASSIGN(auto walked, walk(counted));
+      if (walked) return walked;
+    }
+    return plain(queries_.plain(by()), counted);
+  }
+
+  /// A page that is full after a walk over the first rows in its order. Null: it is not.
+  Opened walk(const Counted& counted) {
+    if (request_.offset >= limits_.walk) return nullptr;
+    // The last step where nobody knows how many there are: sorting them all may cost far more.
+    const std::uint64_t most = limits_.walk * (counted.at_least ? kLastStep : 1);
+    std::uint64_t rows = std::min((request_.offset + request_.limit) * kFirstStep, limits_.walk);
+    while (true) {
+      KL_ASSIGN(const auto answer, session_->ask(queries_.walk(by(), rows), true));
+      auto held = std::make_unique<HeldRows>();
+      KL_TRY(held->take(*answer, PageQueries::kRowColumns));
+      if (held->size() == request_.limit) {
+        return std::make_unique<PlainCursor>(std::move(session_), std::move(stand_), counted,
+                                             std::move(held), false);
+      }
+      if (rows == most) return nullptr;
+      rows = rows < limits_.walk ? limits_.walk : most;
+    }
   }
 
   /// Whether many rows would be passed on the way to those of `first`.
@@ -428,17 +477,12 @@ class Opening {
     return false;
   }
 
-  /// Whether reading rows in the order that is asked for, until enough of them match, looks at
-  /// fewer than finding all that match and sorting them. `of`: rows among which they are.
-  [[nodiscard]] bool pays_along_order(const Counted& counted, std::uint64_t of) const {
-    if (!session_->tables().by_place || request_.limit == 0 || of == 0 || counted.rows == 0) {
-      return false;
-    }
-    const auto number = [](std::uint64_t rows) { return static_cast<double>(rows); };
-    const double part = counted.share > 0 ? number(counted.share) / 1000 : 1;
-    const double rows = number(counted.rows) / part;
-    const double wanted = number(request_.limit) + (counted.places ? 0 : number(request_.offset));
-    return rows > number(limits_.sortable) && wanted * number(of) < 2 * rows * rows;
+  /// Whether reading the rows of places, until enough of them match, looks at fewer than finding
+  /// all that match and sorting them. `of`: rows among which they are.
+  [[nodiscard]] bool pays_by_place(const Counted& counted, std::uint64_t of) const {
+    const auto rows = static_cast<double>(counted.rows);
+    return counted.rows > limits_.sortable &&
+           static_cast<double>(request_.limit) * static_cast<double>(of) < 2 * rows * rows;
   }
 
   Opened plain(std::optional<Query> query, const Counted& total) {
@@ -453,6 +497,8 @@ class Opening {
   PageLimits limits_;
   PageQueries queries_;
   std::optional<Column> by_;
+  /// Rows that the tally's part of the filter leaves; nobody knows: as many as can be.
+  std::uint64_t among_ = std::numeric_limits<std::uint64_t>::max();
   Counted some_;  ///< of a search, when there are many
 };
 

@@ -21,10 +21,14 @@ struct PageLimits {
   std::uint64_t deep = 500;
   /// Places by which rows of a filter are counted.
   std::size_t places = 2'000;
+  /// Rows that are looked at, in the order of the page, for one of a search that many match.
+  std::uint64_t walk = 10'000;
   /// Times of exports that are read one by one.
   std::size_t times = 64;
-  /// Totals may be told as "at least so many".
+  /// Totals may be told as "at least so many" ...
   std::uint64_t bounded = 2'000;
+  /// ... of searches among more rows than these: fewer are soon counted.
+  std::uint64_t countable = 20'000;
 };
 
 /// Cursors over the rows of `request`. Takes the session over.

@@ -21,6 +21,12 @@ class Query {
     sql_ += sql;
     return *this;
   }
+  /// The same with SQL in front: EXPLAIN.
+  [[nodiscard]] Query after(std::string_view sql) const {
+    Query out = *this;
+    out.sql_.insert(0, sql);
+    return out;
+  }
   /// The place of a new parameter, to be put into the SQL.
   std::string bind(std::string_view text);
 

@@ -238,6 +238,27 @@ class StoreContract : public ::testing::TestWithParam<Store> {
     return out;
   }
 
+  /// The page is the expected one, its total that or a bound that was asked for. How many were: 0
+  /// or 1.
+  int expect_page(readapi::Source& source, const std::vector<Placed>& rows,
+                  const RowRequest& request, const PageLimits& limits) const {
+    const Page want = expected(rows, request);
+    const Page got = read(source, request);
+    const std::string what =
+        fmt::format("{} by '{}' {} from {} limit {}", key_of(request.filter, request.sight),
+                    request.order.by, request.order.descending, request.offset, request.limit);
+    EXPECT_EQ(got.lines, want.lines) << what;
+    if (!got.at_least) {
+      EXPECT_EQ(got.total, want.total) << what;
+      return 0;
+    }
+    EXPECT_TRUE(request.bounded && !request.filter.search.empty()) << what;
+    EXPECT_LE(got.total, want.total) << what;
+    EXPECT_GE(got.total, limits.bounded) << what;
+    EXPECT_GT(got.total, request.offset + request.limit) << what;
+    return 1;
+  }
+
   base::Context context_ = base::Context::background();
   std::unique_ptr<World> world_;
 };

@@ -88,6 +88,16 @@ class Routes:
         self.assertEqual([item["name"] for item in self.api.get("inventory", **self.of("pay", attr__v=odd[0]["attributes"]["v"]))["items"]], ["odd"])
         self.assertEqual([item["name"] for item in self.api.get("inventory", **self.of("pay", q="日本"))["items"]], ["odd"])
 
+    def test_a_total_that_may_be_bounded(self):
+        for more in ({"q": "deployment"}, {"q": "deployment", "sort": "-name"}, {"q": "nothing has this"}, {"kind": "Deployment"}):
+            for offset in (0, 100, ROWS - 10, 10 ** 6):
+                pages = [self.api.get("inventory", **self.of(limit=50, offset=offset, **more, **total)) for total in ({}, {"total": "exact"}, {"total": "bounded"})]
+                for page in pages[1:]:  # so few rows are counted in any case
+                    self.assertEqual((page["items"], page.get("pagination")), (pages[0]["items"], pages[0].get("pagination")), (more, offset))
+        for path, more in (("inventory", {}), ("inventory/ops/all", {}), ("inventory", {"q": "app"})):
+            refused = self.api.get(path, 400, total="some", **more)["error"]
+            self.assertEqual((refused["reason"], refused["message"]), ("BadRequest", "total takes exact or bounded"))
+
     def test_fields_and_order(self):
         page = self.api.get("inventory", **self.of(fields="name,attributes.replicas", sort="-name", limit=50))
         self.assertTrue(all(set(item) == {"uid", "name", "attributes"} and set(item["attributes"]) <= {"replicas"} for item in page["items"]))

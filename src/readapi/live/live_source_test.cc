@@ -132,6 +132,20 @@ TEST_F(LiveSourceTest, RowsOfBothClassesStandInCanonicalOrder) {
   EXPECT_THAT(*beyond, IsEmpty());
 }
 
+/// The rows are in memory: counting them all costs no more than finding the page.
+TEST_F(LiveSourceTest, ATotalThatMayBeBoundedIsExact) {
+  fill();
+  RowRequest request{.filter = {.search = "a"}, .offset = 1, .limit = 2};
+  const auto exact = names(request);
+  ASSERT_TRUE(exact);
+  EXPECT_THAT(*exact, ElementsAre("shop/audit/shop/a", "shop/web/shop/a"));
+  request.bounded = true;
+  total_ = 0;
+  EXPECT_EQ(names(request).value(), *exact);
+  EXPECT_EQ(total_, 4U);
+  EXPECT_FALSE(source_.rows(context_, request).value()->at_least());
+}
+
 TEST_F(LiveSourceTest, ATargetAndAClusterTargetOfOneNameStandAmongEachOther) {
   put(target("shop", "web"), "shop", "a");
   put(target("shop", "web"), "shop", "c");
