@@ -52,7 +52,7 @@ bool may_lack(std::string_view column) {
 
 ItemWriter::ItemWriter(std::vector<std::string> fields) : fields_(std::move(fields)) {
   for (const std::string& field : fields_) {
-    if (const auto attribute = attribute_of(field)) attributes_.push_back(*attribute);
+    if (const auto attribute = attribute_of(field)) attributes_.emplace_back(*attribute);
     if (field == "attributes") all_attributes_ = true;
   }
 }
@@ -77,7 +77,7 @@ void ItemWriter::append(std::string& out, const SourceRow& row) {
     out += "\"attributes\":{";
     bool first = true;
     if (document_.reparse_borrowed(row.row.attributes)) {
-      for (const std::string_view name : attributes_) {
+      for (const std::string& name : attributes_) {
         const auto value = document_.root().find(name);
         if (!value) continue;
         if (!first) out += ',';

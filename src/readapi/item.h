@@ -25,8 +25,8 @@ class ItemWriter {
  private:
   void append_field(std::string& out, const SourceRow& row, const std::string& field);
 
-  const std::vector<std::string> fields_;
-  std::vector<std::string_view> attributes_;  ///< single ones among the fields
+  std::vector<std::string> fields_;
+  std::vector<std::string> attributes_;  ///< names of single ones among the fields
   bool all_attributes_ = false;
   base::json::Document document_;
 };

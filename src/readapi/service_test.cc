@@ -147,6 +147,21 @@ TEST_F(ServiceTest, MembersThatAreWanted) {
             R"({"name":"n00","uid":"u0","attributes":{"even":true}})");
 }
 
+TEST_F(ServiceTest, SingleAttributesOfAnyTypeAndName) {
+  source_.table = {
+      {.ns = "shop",
+       .name = "a",
+       .uid = "1",
+       .attributes = R"({"images":["x"],"replicas":3,"tier":"front","wanted by":{}})"}};
+  const std::string item =
+      R"({"name":"a","uid":"1","attributes":{"images":["x"],"replicas":3,"wanted by":{}}})";
+  const std::string query =
+      "fields=name,attributes.images,attributes.replicas,attributes.wanted%20by";
+  EXPECT_EQ(base::json::compact(get("/v1alpha1/inventory", query).find("items")->as_array()[0]),
+            item);
+  EXPECT_EQ(testing::drained(ask("/v1alpha1/export", "format=ndjson&" + query)), item + "\n");
+}
+
 TEST_F(ServiceTest, WhatCannotBeIsSaid) {
   for (const char* query :
        {"sort=colour", "sort=attributes", "sort=attributes.", "fields=colour", "at=yesterday",
