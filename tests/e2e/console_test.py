@@ -495,6 +495,24 @@ class Long(Console):
         self.counted(self.total(q="c09999"))
         self.assertGreater(self.total(q="c09999"), 0)
 
+    def test_a_search_that_very_many_rows_match(self):
+        """Its rows are there before anybody knows how many; more come as one goes on."""
+        total = self.total(q="c0")
+        self.assertGreater(total, 2500)
+        server = self.serve()  # that has counted nothing yet
+        self.addCleanup(server.stop)
+        page = self.browser
+        page.go(f"{server.url}/ui/inventory?q=c0")
+        page.wait("document.querySelector('.count')?.innerText === '2,000+ rows'", "a lower bound")
+        for index in (1999, 2040):
+            name = self.server.get(f"/v1alpha1/inventory?q=c0&limit=1&offset={index}")["items"][0]["name"]
+            page.run(f"document.querySelector('[data-table]').scrollTop = {index * 34}")
+            page.wait(f"document.getElementById('row-{index}')?.innerText.includes({json.dumps(name)})", f"row {index} is {name}")
+            page.wait("document.querySelector('.count').innerText === '2,101+ rows'", "the bound has grown")
+        server.get("/v1alpha1/inventory?q=c0&limit=1")  # now it knows
+        page.reload()
+        page.wait(f"document.querySelector('.count')?.innerText === '{total:,} rows'", "all of them")
+
 
 class Fleet(drift.OnSqlite):
     """Clusters and components of a fleet, with drift: `kollect serve` in front of `kollect fleet serve`."""

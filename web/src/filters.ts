@@ -67,6 +67,9 @@ export function rowParameters(query: Query, store: string): Parameters {
   return out;
 }
 
+/** The same for pages of rows. Who searches by typing waits for rows, not until all that match have been counted. */
+export const pageParameters = (query: Query, store: string): Parameters => ({ ...rowParameters(query, store), total: query.q ? "bounded" : undefined });
+
 /** One object in an address: its uid, or, for rows of manifests that have none, what it is called. */
 export function objectRef(item: Item): string {
   return item.uid || `~${[item.group ?? "", item.kind ?? "", item.namespace ?? "", item.name ?? ""].join("/")}`;

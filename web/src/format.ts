@@ -15,6 +15,9 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${number(n)} ${n === 1 ? one : many}`;
 }
 
+/** Of a total that is a lower bound: "2,000+ rows". */
+export const countAtLeast = (n: number, many: string) => `${number(n)}+ ${many}`;
+
 const kUnits: [number, string][] = [
   [86_400, "d"],
   [3_600, "h"],

@@ -3,6 +3,8 @@
 export interface Page<T> {
   items: T[];
   total: number;
+  /** There are so many and perhaps more. */
+  atLeast?: boolean | undefined;
 }
 
 export interface RowPagesOptions<T> {
@@ -17,10 +19,12 @@ export interface RowPagesOptions<T> {
 /** One table's rows. `end()` when the table goes or its filters change. */
 export class RowPages<T> {
   total = 0;
+  atLeast = false; // there may be more than `total`: they come into sight as one goes on
   known = false; // the first answer is here
   private pages = new Map<number, { items: T[]; generation: number }>();
   private running = new Map<number, AbortController>();
   private generation = 0;
+  private counted = -1; // the generation of `total`
   private first = 0;
   private last = 0;
   private ended = false;
@@ -76,9 +80,7 @@ export class RowPages<T> {
         if (abort.signal.aborted || this.ended) return;
         this.running.delete(page);
         this.pages.set(page, { items: answer.items, generation });
-        // A page behind the end has no total of its own.
-        if (answer.items.length > 0 || page === 0) this.total = answer.total;
-        else if (page * this.pageSize < this.total) this.total = page * this.pageSize;
+        this.count(page, answer, generation);
         this.known = true;
         this.drop();
         this.options.onChange();
@@ -89,6 +91,22 @@ export class RowPages<T> {
         this.options.onError(error);
       },
     );
+  }
+
+  private count(page: number, answer: Page<T>, generation: number): void {
+    if (answer.items.length === 0 && page > 0) {
+      // A page behind the end has no total of its own.
+      this.total = Math.min(this.total, page * this.pageSize);
+      this.atLeast = false;
+    } else if (!answer.atLeast) {
+      this.total = answer.total;
+      this.atLeast = false;
+    } else if (this.counted !== generation || this.atLeast) {
+      // A page further back knows of more; what is known exactly stays.
+      this.total = this.counted === generation ? Math.max(this.total, answer.total) : answer.total;
+      this.atLeast = true;
+    }
+    this.counted = generation;
   }
 
   private drop(): void {

@@ -38,7 +38,8 @@ export interface InventorySummary {
   itemCount: number;
   items: Item[];
   updatedAt?: string;
-  pagination?: { limit: number; offset: number; total: number; hasMore: boolean };
+  /** `atLeast`: `total` is a lower bound; only where it was asked for. */
+  pagination?: { limit: number; offset: number; total: number; atLeast?: boolean; hasMore: boolean };
   exportStatus?: ExportStatus[];
   checksum?: string;
 }

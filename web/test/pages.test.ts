@@ -89,6 +89,41 @@ test("a table that has become shorter ends where its rows do", async () => {
   assert.equal(pages.total, 30);
 });
 
+test("a total that is a lower bound grows as pages further back are read", async () => {
+  const { pages, asked } = table();
+  const bounded = (offset: number, atLeast: number) => ({ ...rows(offset, 1000), total: atLeast, atLeast: true });
+  pages.want(0, 5);
+  asked[0]!.answer(bounded(0, 20));
+  await settled();
+  assert.deepEqual([pages.total, pages.atLeast], [20, true]);
+  pages.want(10, 19);
+  asked[1]!.answer(bounded(10, 21));
+  await settled();
+  assert.equal(pages.total, 21);
+  pages.want(20, 20);
+  asked[2]!.answer(bounded(20, 31));
+  await settled();
+  pages.refresh(); // fewer may be there now
+  asked[3]!.answer(bounded(20, 31));
+  await settled();
+  pages.want(0, 5);
+  asked[4]!.answer(bounded(0, 20)); // a page in front knows of fewer
+  await settled();
+  assert.deepEqual([pages.total, pages.atLeast], [31, true]);
+  pages.want(30, 30);
+  asked[5]!.answer(rows(30, 33));
+  await settled();
+  assert.deepEqual([pages.total, pages.atLeast], [33, false]);
+  pages.want(10, 19);
+  asked[6]!.answer(bounded(10, 21)); // on its way for longer than the exact one
+  await settled();
+  assert.deepEqual([pages.total, pages.atLeast], [33, false]);
+  pages.refresh();
+  asked[7]!.answer(bounded(10, 21));
+  await settled();
+  assert.deepEqual([pages.total, pages.atLeast], [21, true]);
+});
+
 test("a failed page is asked for again and hides nothing", async () => {
   const { pages, asked, errors } = table();
   pages.want(0, 5);

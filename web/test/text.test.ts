@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compare } from "../src/diff";
 import { activeFilters, fromLocalInput, inventoryQuery, objectRef, refParameters, rowParameters, rowsPath, toLocalInput, without } from "../src/filters";
-import { ago, attributesText, cellText, count, duration, isStale, valueText } from "../src/format";
+import { ago, attributesText, cellText, count, countAtLeast, duration, isStale, valueText } from "../src/format";
 import { href, readPlace } from "../src/router";
 import { EventParser } from "../src/stream";
 import { toYaml } from "../src/yaml";
@@ -25,6 +25,7 @@ test("counts and values", () => {
   assert.equal(count(1, "row"), "1 row");
   assert.equal(count(100_000, "row"), "100,000 rows");
   assert.equal(count(2, "inventory", "inventories"), "2 inventories");
+  assert.equal(countAtLeast(2000, "rows"), "2,000+ rows");
   assert.equal(valueText({ a: [1] }), '{"a":[1]}');
   assert.equal(cellText(["a", 1, true]), "a, 1, true");
   assert.equal(cellText([{ a: 1 }]), '[{"a":1}]');

@@ -2,8 +2,8 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, type Parameters, address, get, token, useData } from "../api";
 import { chosenColumns, columnsOf, defaultColumns, fieldsOf } from "../columns";
-import { objectRef, onlyFilters, refParameters, rowParameters, rowsPath, without } from "../filters";
-import { ago, count, moment, number } from "../format";
+import { objectRef, onlyFilters, pageParameters, refParameters, rowParameters, rowsPath, without } from "../filters";
+import { ago, count, countAtLeast, moment, number } from "../format";
 import { RowPages } from "../pages";
 import { type Query, go, href, usePlace } from "../router";
 import { useStore } from "../store";
@@ -65,7 +65,7 @@ function useRows(path: string, parameters: Parameters, tick: number): Rows {
       async fetch(offset, limit, signal) {
         const answer = await get<InventorySummary>(path, { ...parameters, offset, limit }, signal);
         state.current = { summary: answer };
-        return { items: answer.items, total: answer.pagination?.total ?? answer.items.length };
+        return { items: answer.items, total: answer.pagination?.total ?? answer.items.length, atLeast: answer.pagination?.atLeast };
       },
       onChange: () => draw((n) => n + 1),
       onError(error) {
@@ -171,6 +171,12 @@ function OpenObject({ reference, cluster, at, onClose, query }: { reference: str
   );
 }
 
+function RowCount({ pages }: { pages: RowPages<Item> }) {
+  if (!pages.known) return <span class="count" role="status">…</span>;
+  if (!pages.atLeast) return <span class="count" role="status">{count(pages.total, "row")}</span>;
+  return <span class="count" role="status" title="Very many rows match. They are not all counted; more come as you scroll on.">{countAtLeast(pages.total, "rows")}</span>;
+}
+
 function emptyText(query: Query, access: Meta["access"] | undefined) {
   if (Object.keys(onlyFilters(query)).length > 0) {
     return <Empty title="No row matches">Remove a filter, or search for less.</Empty>;
@@ -188,9 +194,10 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
   const ids = useStore(chosenColumns) ?? defaultColumns(meta);
   const columns = useMemo(() => columnsOf(ids), [ids.join()]);
   const filters = rowParameters(query, store);
-  const parameters: Parameters = { ...filters, sort: query.sort, fields: fieldsOf(ids) };
+  const paged = pageParameters(query, store);
+  const parameters: Parameters = { ...paged, sort: query.sort, fields: fieldsOf(ids) };
   const [following, setFollowing] = useState(true);
-  const { state: live, tick } = useLive(filters, following && !query.at);
+  const { state: live, tick } = useLive(paged, following && !query.at);
   const { pages, summary, error } = useRows(rowsPath(query), parameters, tick);
   const chips = useData<InventorySummary>(
     (query.inventory || query.clusterInventory) && store === "operator" ? rowsPath(query) : null,
@@ -217,7 +224,7 @@ export function InventoryView({ meta }: { meta: Meta | undefined }) {
     <div class="page page-full">
       <div class="page-head">
         <h1>Inventory</h1>
-        <span class="count" role="status">{pages.known ? count(pages.total, "row") : "…"}</span>
+        <RowCount pages={pages} />
         <span class="spring" />
         {summary?.updatedAt && !query.at && <span class="muted">Changed <Ago at={summary.updatedAt} warn={store !== "operator"} /></span>}
         {!query.at && (

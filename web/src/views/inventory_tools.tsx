@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { download, get, useData } from "../api";
 import { chooseColumns, fieldsOf, kColumns } from "../columns";
-import { activeFilters, fromLocalInput, onlyFilters, rowParameters, toLocalInput, without } from "../filters";
+import { activeFilters, fromLocalInput, onlyFilters, pageParameters, rowParameters, toLocalInput, without } from "../filters";
 import { number, serverNow } from "../format";
 import { Menu } from "../menu";
 import { type Query, go } from "../router";
@@ -99,7 +99,7 @@ function useAttributeNames(query: Query, store: string, asked: boolean): string[
       const kinds = await get<Groups>("/v1alpha1/groups", { ...parameters, by: "kind", limit: 25 }, abort.signal);
       const found = new Set<string>();
       await Promise.all(kinds.items.map(async (kind) => {
-        const rows = await get<InventorySummary>("/v1alpha1/inventory", { ...parameters, kind: kind.values[0] ?? "", limit: 2 }, abort.signal);
+        const rows = await get<InventorySummary>("/v1alpha1/inventory", { ...pageParameters(query, store), kind: kind.values[0] ?? "", limit: 2 }, abort.signal);
         for (const item of rows.items) for (const name of Object.keys(item.attributes ?? {})) found.add(name);
       }));
       setNames([...found].sort());
