@@ -32,6 +32,14 @@ http::Answer file_answer(const http::ServerRequest& request, const StaticFile& f
   return answer;
 }
 
+http::Answer redirect(std::string location, std::string_view query) {
+  if (!query.empty()) location.append("?").append(query);
+  http::Answer answer;
+  answer.status = 302;
+  answer.headers.emplace_back("Location", std::move(location));
+  return answer;
+}
+
 }  // namespace
 
 http::Answer Service::Impl::console(const Call& call) {
@@ -39,17 +47,21 @@ http::Answer Service::Impl::console(const Call& call) {
     return error_answer(404, "NotFound", "there is nothing at this path; the API is at /v1alpha1/");
   }
   if (call.routed.route == Route::kRoot) {
-    http::Answer answer;
-    answer.status = 302;
-    answer.headers.emplace_back("Location", "/ui/");
-    return answer;
+    return redirect("/ui/", {});
   }
   const std::string& path = call.routed.name;
   const StaticFile* file = parts.ui->find(path.empty() ? "index.html" : path);
-  // A view of the console is no file: it is the page itself that reads the rest of the path.
-  const bool view = path.substr(path.rfind('/') + 1).find('.') == std::string::npos;
+  // A view of the console is no file: it is the page itself that reads the rest of the path. Views
+  // are one level deep, further down its relative addresses would not hold.
+  const std::size_t slash = path.find('/');
+  const bool view = slash == std::string::npos && path.find('.') == std::string::npos;
   if (file == nullptr && view) file = parts.ui->find("index.html");
-  if (file == nullptr) return error_answer(404, "NotFound", "there is no such file");
+  if (file == nullptr && slash != std::string::npos && slash == path.size() - 1) {
+    return redirect("../" + path.substr(0, slash), call.request.query);
+  }
+  if (file == nullptr) {
+    return error_answer(404, "NotFound", "there is no such page or file; the console is at /ui/");
+  }
   return file_answer(call.request, *file);
 }
 

@@ -133,6 +133,10 @@ class FromSqlite(ServeCase):
         status, headers, body = server.ask("/ui/")
         self.assertEqual((status, headers["content-type"].split(";")[0]), (200, "text/html"), body[:100])
         self.assertEqual([server.ask(path)[0] for path in ("/healthz", "/readyz", "/nowhere")], [200, 200, 404])
+        # Views are one level deep: deeper down the page would stay empty.
+        self.assertEqual([server.ask(path)[0] for path in ("/ui/inventory", "/ui/object/x", "/ui/x/y/", "/ui/x.js")], [200, 404, 404, 404])
+        status, headers, _ = server.ask("/ui/inventory/?kind=Deployment")
+        self.assertEqual((status, headers["location"]), (302, "../inventory?kind=Deployment"))
         self.assertEqual(server.ask("/v1alpha1/inventory", method="POST")[0], 405)
         self.assertEqual(server.ask("/v1alpha1/status/targets")[0], 501)
         status, headers, first = server.ask("/v1alpha1/inventory?limit=3", Accept_Encoding="gzip")
