@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/hash.h"
@@ -94,17 +95,48 @@ base::Result<> Commands::show_poll(const std::string& what) {
   return show_call("GET", "/api/v2/flux/clusters/" + base::percent_encode(said_.id) + "/" + what);
 }
 
-base::Result<std::string> Commands::filtered(std::string path) const {
+namespace {
+
+/// By what a list can be asked for. The server passes over anything else in silence and answers
+/// with the whole list, so that a misspelt name would look like an answer.
+std::vector<std::string> filters_of(std::string_view list) {
+  if (list == "audit") {
+    return {"family", "id", "actor", "batch", "since", "until", "limit", "cursor"};
+  }
+  if (list == "rollouts") return {"limit", "cursor"};
+  std::vector<std::string> names;
+  if (list == "clusters") names = {"cluster_dns", "environment"};
+  if (list == "platform_components") names = {"component_version"};
+  names.insert(names.end(), {"limit", "offset", "cursor", "shard"});
+  return names;
+}
+
+std::string filter_help(std::string_view list) {
+  return "KEY=TEXT (repeatable); keys: " + base::join(filters_of(list), ", ");
+}
+
+}  // namespace
+
+base::Result<std::string> Commands::filtered(std::string_view list) const {
   KL_ASSIGN(const Object filters, pairs_of(said_.filters));
+  const std::vector<std::string> known = filters_of(list);
+  std::string path = fmt::format("/{}", list);
   char mark = '?';
   for (const auto& [key, value] : filters) {
+    if (std::ranges::find(known, key) == known.end()) {
+      const auto near = base::near_names(key, known);
+      return usage(
+          fmt::format("--filter: there is no key \"{}\"; {} {}", key,
+                      near.empty() ? "keys are" : "did you mean",
+                      base::join(near.empty() ? known : near, ", ") + (near.empty() ? "" : "?")));
+    }
     path += std::exchange(mark, '&') + key + "=" + base::percent_encode(value.as_string());
   }
   return path;
 }
 
 base::Result<> Commands::show_records(Family family) {
-  KL_ASSIGN(const std::string path, filtered(FleetClient::path_of(family)));
+  KL_ASSIGN(const std::string path, filtered(collection_of(family)));
   KL_ASSIGN(const Told told, call("GET", path));
   if (!wants_table() || !told.value.is_array()) return show(told.value);
   fmt::print(invocation_.out, "{}", table(columns_of(family), told.value.as_array()));
@@ -112,7 +144,7 @@ base::Result<> Commands::show_records(Family family) {
 }
 
 base::Result<> Commands::show_list(const std::string& name) {
-  KL_ASSIGN(const std::string path, filtered("/" + name));
+  KL_ASSIGN(const std::string path, filtered(name));
   KL_ASSIGN(const Told told, call("GET", path));
   const Value* list = &told.value;
   for (const char* member : {"entries", "rollouts", "unknown"}) {
@@ -156,8 +188,7 @@ void Commands::declare_family(const std::string& name, Family family) {
       noun(app_, name, "Records of the family " + std::string(collection_of(family)));
   CLI::App& list =
       command(records, "list", "All records", [this, family] { return show_records(family); });
-  cli::add_flag_list(list, "--filter", said_.filters,
-                     "MEMBER=TEXT, also limit=N, offset=N, cursor=ID (repeatable)");
+  cli::add_flag_list(list, "--filter", said_.filters, filter_help(collection_of(family)));
   CLI::App& get =
       with_id(command(records, "get", "A record", [this, family] { return show_record(family); }));
   get.add_flag("--version-only", said_.version_only, "Its version alone, for --if-match");
@@ -184,8 +215,7 @@ void Commands::declare_others() {
   }
   CLI::App& audit = command(app_, "audit", "The audit trail, newest first",
                             [this] { return show_list("audit"); });
-  cli::add_flag_list(audit, "--filter", said_.filters,
-                     "family, id, actor, batch, since, until, limit, cursor = TEXT (repeatable)");
+  cli::add_flag_list(audit, "--filter", said_.filters, filter_help("audit"));
   add_drift_flags(
       command(app_, "drift", "What clusters have against what they should have",
               [this] { return show_drift(invocation_, *client_, drift_, wants_table()); }),
@@ -251,6 +281,12 @@ int Commands::run(const std::vector<std::string>& args) {
   options_.read_token = base::Secret(read_token_);
   options_.write_token = base::Secret(write_token_.empty() ? read_token_ : write_token_);
   while (options_.url.ends_with('/')) options_.url.pop_back();
+  if (!options_.url.starts_with("http://") && !options_.url.starts_with("https://")) {
+    fmt::print(invocation_.err,
+               "{} fleet: --api-url (FLUX_API_URL): write https://HOST or http://HOST:PORT\n",
+               invocation_.program);
+    return cli::kExitFailed;
+  }
   client_ = std::make_unique<FleetClient>(options_);
   const auto done = chosen_();
   if (done) return cli::kExitOk;

@@ -90,7 +90,8 @@ class Commands {
                            const std::optional<base::json::Value>& body = {});
   base::Result<> show_poll(const std::string& what);
   /// A path with the filters of the command line.
-  base::Result<std::string> filtered(std::string path) const;
+  /// Path of a list with what --filter asks for.
+  base::Result<std::string> filtered(std::string_view list) const;
   base::Result<> show_records(Family family);
   /// A list that is a member of the answer, or the answer itself.
   base::Result<> show_list(const std::string& name);

@@ -147,6 +147,17 @@ TEST_F(Mistakes, DurationsNameTheirFlag) {
   EXPECT_THAT(run.err, HasSubstr("--timeout: \\\"10\\\" is not a duration; write it like 90s"));
 }
 
+TEST_F(Mistakes, MisspeltFlagIsNamed) {
+  RunResult run = program_.run({"collect", "--config", program_.path("f"), "--manifest", "x"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_EQ(run.err,
+            "kollect collect: there is no flag --manifest; did you mean --manifests?; see kollect "
+            "collect --help\n");
+  run = program_.run({"collect", "--colour=red"});
+  EXPECT_THAT(run.err, HasSubstr("kollect collect: there is no flag --colour; see"));
+  EXPECT_THAT(program_.run({"collect", "f"}).err, HasSubstr("not expected: f"));
+}
+
 TEST_F(Mistakes, SampleMayBeAFolderWithABrokenDocument) {
   program_.write("dump/good.yaml", testing::kConfigMapDump);
   program_.write("dump/bad.yaml", "a: [\n");

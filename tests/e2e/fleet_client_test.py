@@ -30,6 +30,17 @@ class Client(harness.Case):
     def trail(self):
         return len(self.told("audit")["entries"])
 
+    def test_what_is_misspelt_is_named(self):
+        for arguments, words in (
+                (["cluster", "list", "--filter", "enviroment=dev"], 'fleet: --filter: there is no key "enviroment"; did you mean environment?'),
+                (["audit", "--filter", "colour=red"], 'there is no key "colour"; keys are family, id, actor, batch, since, until, limit, cursor'),
+                (["poll-componets", "x"], 'fleet: there is no command "poll-componets"; did you mean poll-components?; see kollect fleet --help'),
+                (["cluster", "lst"], 'fleet cluster: there is no command "lst"; did you mean list?'),
+                (["cluster"], "fleet cluster: A subcommand is required; see kollect fleet cluster --help"),
+                (["cluster", "create", "x", "--name", "X"], "kollect fleet cluster create: --dns is required; see kollect fleet cluster create --help"),
+                (["--api-url", "127.0.0.1:1", "audit"], "--api-url (FLUX_API_URL): write https://HOST or http://HOST:PORT")):
+            self.assertIn(words, self.fleet(*arguments, code=2).stderr)
+
     def test_lists_are_tables(self):
         self.assertEqual(self.said("cluster", "list", "--filter", "environment=dev"), [
             "ID        NAME      DNS                    ENVIRONMENT  COMPONENTS  NAMESPACES  ROLEBINDINGS",
