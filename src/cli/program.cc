@@ -10,6 +10,7 @@
 #include <exception>
 
 #include "base/strings.h"
+#include "cli/error_stream.h"
 #include "cli/signals.h"
 
 #ifndef KOLLECT_VERSION
@@ -125,8 +126,11 @@ int run_program(const Invocation& invocation) {
 int main(int argc, char** argv, const std::vector<Command>& commands, const base::Clock& clock) {
   try {
     keep_heap_small();
+    fill_standard_descriptors();
     const SignalWatch signals;
+    const ErrorStream errors(STDERR_FILENO);
     Invocation invocation;
+    if (errors.file() != nullptr) invocation.err = errors.file();
     invocation.program = argc > 0 ? std::string(base_name(argv[0])) : "kollect";
     invocation.args.assign(argv + std::min(argc, 1), argv + argc);
     invocation.env = environment();
@@ -140,7 +144,8 @@ int main(int argc, char** argv, const std::vector<Command>& commands, const base
     if (std::fflush(stdout) != 0 && code == kExitOk) return kExitFailed;
     return code;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "kollect: {}\n", error.what());
+    // Not fmt::print, which throws when nobody reads it.
+    (void)std::fputs(fmt::format("kollect: {}\n", error.what()).c_str(), stderr);
     return kExitFailed;
   }
 }

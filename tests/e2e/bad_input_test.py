@@ -103,6 +103,22 @@ class BadInput(harness.Case):
         self.assertIn(str(bad.name), process.stderr)
         self.assertIn('"itemCount":5', process.stdout)
 
+    def test_messages_that_nobody_reads_change_nothing(self):
+        """As behind `2>&1 | head -1`: the work is done, and the exit code is what it would have been."""
+        collect = ["collect", "--config", self.config, "--manifests", self.objects, "--summary", "text", "--output"]
+        for i, (arguments, code) in enumerate((([*collect, self.folder / "out"], 0), (["collect", "--colour"], 2), (["nosuch"], 2),
+                                               (["validate", "--config", "/nonexistent"], 2), (["query", "/nonexistent", "x"], 2))):
+            for closed in (False, True):
+                with self.subTest(i=i, closed=closed):
+                    read, write = os.pipe()
+                    os.close(read)
+                    before = (lambda: os.close(2)) if closed else None
+                    with os.fdopen(write, "wb") as errors:
+                        process = subprocess.run([harness.KOLLECT, *map(str, arguments)], stderr=errors, stdout=subprocess.DEVNULL,
+                                                 stdin=subprocess.DEVNULL, env=harness.environment(), check=False, preexec_fn=before)
+                    self.assertEqual(process.returncode, code)
+        self.assertEqual(sorted(harness.tree(self.folder / "out")), [".kollect-manifest.json", "inventory/x/t.yaml"])
+
     def test_secret_does_not_print(self):
         harness.write(self.config / "sink.yaml", harness.git_sink(f"file://{self.folder}/none.git").replace(
             "  layout", "  secretRef: {name: tok}\n  layout") + """\
