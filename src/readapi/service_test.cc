@@ -18,7 +18,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using testing::MemoryRow;
 using ::testing::Pair;
 using ::testing::StartsWith;
 

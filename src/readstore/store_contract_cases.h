@@ -191,7 +191,7 @@ TEST_P(StoreContract, RowsCarryTheirWholeContent) {
   const auto source = open();
   const auto cursor = source->rows(context_, {}).value();
   const auto found = cursor->next().value();
-  ASSERT_TRUE(found.has_value());
+  if (!found) FAIL() << "no row";
   EXPECT_EQ(found->row.attributes, row.attributes);
   EXPECT_EQ(found->row.group, "apps");
   EXPECT_EQ(found->row.version, "v1");

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -201,11 +202,12 @@ class StoreContract : public ::testing::TestWithParam<Store> {
         ADD_FAILURE() << next.error().message;
         return out;
       }
-      if (!*next) return out;
-      const auto& row = (*next)->row;
+      const std::optional<readapi::SourceRow>& found = *next;
+      if (!found) return out;
+      const auto& row = found->row;
       out.lines.push_back(fmt::format(
-          "{}|{}|{}|{}|{}|{}|{}|{}", (*next)->cluster, (*next)->inventory_namespace,
-          (*next)->inventory, row.target_namespace, row.target_name, row.ns, row.name, row.uid));
+          "{}|{}|{}|{}|{}|{}|{}|{}", found->cluster, found->inventory_namespace, found->inventory,
+          row.target_namespace, row.target_name, row.ns, row.name, row.uid));
     }
   }
 
