@@ -2,6 +2,8 @@
 // validate` and the webhooks of the operator use it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,5 +51,9 @@ Verdict review(const base::json::Value& manifest, const std::vector<base::json::
                const Settings& settings);
 /// The same with objects looked up where they are needed only.
 Verdict review(const base::json::Value& manifest, const Lookup& lookup, const Settings& settings);
+
+enum class TemplateOf : std::uint8_t { kDocuments, kRows };
+/// The first {word} of a path template that stands for nothing, with those that do; none: all do.
+std::optional<std::string> placeholder_problem(std::string_view text, TemplateOf what);
 
 }  // namespace kollect::admission

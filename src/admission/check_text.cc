@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "admission/admission.h"
 #include "admission/checks.h"
 #include "base/address_guard.h"
 #include "base/strings.h"
@@ -45,11 +46,34 @@ std::optional<std::string_view> unknown_placeholder(std::string_view text, bool 
   return std::nullopt;
 }
 
+constexpr std::array<std::string_view, 5> kOfDocuments = {"cluster", "namespace", "name",
+                                                          "generation", "extension"};
+constexpr std::array<std::string_view, 12> kOfRows = {"cluster",    "namespace",
+                                                      "name",       "targetNamespace",
+                                                      "targetName", "sourceNamespace",
+                                                      "sourceName", "group",
+                                                      "kind",       "uid",
+                                                      "generation", "extension"};
+
+template <std::size_t N>
+std::optional<std::string> unknown_word(std::string_view text, bool (*letter)(char),
+                                        const std::array<std::string_view, N>& known) {
+  const auto word = unknown_placeholder(text, letter, known);
+  if (!word) {
+    return std::nullopt;
+  }
+  return fmt::format("{{{}}} is not known here; placeholders are {{{}}}", *word,
+                     fmt::join(known, "}, {"));
+}
+
 }  // namespace
 
+std::optional<std::string> placeholder_problem(std::string_view text, TemplateOf what) {
+  return what == TemplateOf::kRows ? unknown_word(text, is_letter, kOfRows)
+                                   : unknown_word(text, is_lower, kOfDocuments);
+}
+
 std::optional<std::string> document_template_problem(std::string_view text) {
-  constexpr std::array<std::string_view, 5> kKnown = {"cluster", "namespace", "name", "generation",
-                                                      "extension"};
   text = base::trim(text);
   if (text.empty()) {
     return std::nullopt;
@@ -60,20 +84,10 @@ std::optional<std::string> document_template_problem(std::string_view text) {
   if (!contains(text, "{namespace}") || !contains(text, "{name}")) {
     return "must contain {namespace} and {name}, or inventories would overwrite each other";
   }
-  if (const auto word = unknown_placeholder(text, is_lower, kKnown)) {
-    return fmt::format("{{{}}} is not known here; placeholders are {{{}}}", *word,
-                       fmt::join(kKnown, "}, {"));
-  }
-  return std::nullopt;
+  return placeholder_problem(text, TemplateOf::kDocuments);
 }
 
 std::optional<std::string> row_template_problem(std::string_view text) {
-  constexpr std::array<std::string_view, 12> kKnown = {"cluster",    "namespace",
-                                                       "name",       "targetNamespace",
-                                                       "targetName", "sourceNamespace",
-                                                       "sourceName", "group",
-                                                       "kind",       "uid",
-                                                       "generation", "extension"};
   text = base::trim(text);
   if (text.empty()) {
     return std::nullopt;
@@ -81,9 +95,8 @@ std::optional<std::string> row_template_problem(std::string_view text) {
   if (contains(text, "..")) {
     return "must not contain \"..\"";
   }
-  if (const auto word = unknown_placeholder(text, is_letter, kKnown)) {
-    return fmt::format("{{{}}} is not known here; placeholders are {{{}}}", *word,
-                       fmt::join(kKnown, "}, {"));
+  if (auto problem = placeholder_problem(text, TemplateOf::kRows)) {
+    return problem;
   }
   if (!contains(text, "{sourceName}") && !contains(text, "{name}") && !contains(text, "{uid}")) {
     return "must contain {sourceName}, {name} or {uid}, or rows would overwrite each other";

@@ -75,6 +75,10 @@ CLI::Option* add_flag_list(CLI::App& app, const std::string& name, std::vector<s
   return app.add_option(name, values, help)->allow_extra_args(false);
 }
 
+CLI::Validator not_empty() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "is empty" : ""; }, "");
+}
+
 base::Result<base::Duration> duration_flag(std::string_view flag, std::string_view text) {
   auto parsed = base::parse_duration(text);
   if (!parsed) return parsed.error().with_prefix(flag);

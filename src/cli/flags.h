@@ -27,6 +27,9 @@ CLI::Option* add_flag_value(CLI::App& app, const std::string& name, T& value,
 CLI::Option* add_flag_list(CLI::App& app, const std::string& name, std::vector<std::string>& values,
                            const std::string& help);
 
+/// For flags whose empty value is a mistake, mostly that of a variable that is not set.
+CLI::Validator not_empty();
+
 /// The duration that a flag got. Error (configuration): names the flag and says how to write one.
 base::Result<base::Duration> duration_flag(std::string_view flag, std::string_view text);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "admission/admission.h"
 #include "base/strings.h"
 #include "cli/flags.h"
 #include "sinks/layout/words.h"
@@ -13,7 +14,8 @@ namespace {
 
 void add_input_flags(CLI::App& app, CollectOptions& o) {
   cli::add_flag_list(app, "--config", o.config,
-                     "Configuration folder or file (required, repeatable)");
+                     "Configuration folder or file (required, repeatable)")
+      ->check(cli::not_empty());
   cli::add_flag_value(app, "--kubeconfig", o.kubeconfig,
                       "Kubeconfig file; default $KUBECONFIG, then ~/.kube/config, then in-cluster");
   cli::add_flag_list(app, "--context", o.contexts,
@@ -21,14 +23,15 @@ void add_input_flags(CLI::App& app, CollectOptions& o) {
   cli::add_flag_value(app, "--namespace", o.ns,
                       "Collect this namespace only, whatever the targets say");
   cli::add_flag_list(app, "--manifests", o.manifests,
-                     "Objects from files, folders or - (stdin) instead of a cluster (repeatable)");
+                     "Objects from files, folders or - (stdin) instead of a cluster (repeatable)")
+      ->check(cli::not_empty());
   cli::add_flag_list(app, "--cluster", o.clusters,
                      "Cluster name, or CONTEXT=NAME with several contexts (repeatable)");
 }
 
 void add_output_flags(CLI::App& app, CollectOptions& o) {
-  cli::add_flag_value(app, "--output", o.output,
-                      "Folder for documents, or - for records on stdout");
+  cli::add_flag_value(app, "--output", o.output, "Folder for documents, or - for records on stdout")
+      ->check(cli::not_empty());
   cli::add_flag_value(
       app, "--format", o.format,
       "With -: ndjson (default), yaml, json, rows; with a folder: yaml (default), json, "
@@ -37,7 +40,8 @@ void add_output_flags(CLI::App& app, CollectOptions& o) {
                       "Layout in the folder: document (default), perResource, split");
   cli::add_flag_value(app, "--path-template", o.path_template,
                       "Path of documents (or of row files) in the folder");
-  cli::add_flag_value(app, "--sqlite", o.sqlite, "SQLite file for current rows and their history");
+  cli::add_flag_value(app, "--sqlite", o.sqlite, "SQLite file for current rows and their history")
+      ->check(cli::not_empty());
   app.add_flag("--no-sinks", o.no_sinks, "Leave the sinks of the configuration aside");
   app.add_flag("--prune", o.prune,
                "Remove documents of targets that left the configuration from the folder");
@@ -52,8 +56,8 @@ void add_run_flags(CLI::App& app, CollectOptions& o) {
   cli::add_flag_value(app, "--timeout", o.timeout, "Limit for the whole run (default 10m)");
   cli::add_flag_value(app, "--summary", o.summary,
                       "text, json or none on stderr at the end; default: text on a terminal");
-  cli::add_flag_value(app, "--summary-file", o.summary_file,
-                      "Also write the summary as JSON there");
+  cli::add_flag_value(app, "--summary-file", o.summary_file, "Also write the summary as JSON there")
+      ->check(cli::not_empty());
   app.add_flag("--strict", o.strict, "Count every warning as a configuration error");
   cli::add_flag_value(app, "--log-level", o.log_level, "debug, info (default), warn, error");
   cli::add_flag_value(app, "--log-format", o.log_format,
@@ -88,6 +92,11 @@ base::Result<> check_layout(CollectOptions& o) {
   }
   if ((!o.layout.empty() || !o.path_template.empty()) && (o.output.empty() || o.output == "-")) {
     return base::configuration("--layout and --path-template need --output with a folder");
+  }
+  const auto what = o.layout_spec.mode == LayoutMode::kDocument ? admission::TemplateOf::kDocuments
+                                                                : admission::TemplateOf::kRows;
+  if (const auto problem = admission::placeholder_problem(o.path_template, what)) {
+    return base::configuration("--path-template: " + *problem);
   }
   if (o.layout_spec.mode == LayoutMode::kDocument) {
     o.layout_spec.document_template = o.path_template;

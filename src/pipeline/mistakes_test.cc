@@ -158,6 +158,31 @@ TEST_F(Mistakes, MisspeltFlagIsNamed) {
   EXPECT_THAT(program_.run({"collect", "f"}).err, HasSubstr("not expected: f"));
 }
 
+// `--sqlite "$FILE"` with a variable that is not set: the file would be missed much later.
+TEST_F(Mistakes, EmptyValuesOfFlagsAreNoValues) {
+  for (const char* flag : {"--config", "--manifests", "--output", "--sqlite", "--summary-file"}) {
+    const RunResult run =
+        program_.run({"collect", "--config", program_.path("f"), "--manifests",
+                      program_.path("dump.yaml"), "--output", program_.path("out"), flag, ""});
+    EXPECT_EQ(run.code, 2) << flag;
+    EXPECT_THAT(run.err, HasSubstr(fmt::format("kollect collect: {}: is empty; see", flag)));
+  }
+  EXPECT_FALSE(program_.exists("out"));
+}
+
+TEST_F(Mistakes, PlaceholdersOfPathsAreKnown) {
+  const auto run = [&](const std::string& layout, const std::string& path) {
+    return program_.run({"collect", "--config", program_.path("f"), "--manifests",
+                         program_.path("dump.yaml"), "--output", program_.path("out"), "--layout",
+                         layout, "--path-template", path});
+  };
+  EXPECT_THAT(run("document", "{namespace}/{nme}.yaml").err,
+              HasSubstr("--path-template: {nme} is not known here; placeholders are {cluster}"));
+  EXPECT_EQ(run("perResource", "{sourceNme}.yaml").code, 2);
+  EXPECT_FALSE(program_.exists("out/{nme}.yaml"));
+  EXPECT_EQ(run("perResource", "{sourceNamespace}/{sourceName}{extension}").code, 0);
+}
+
 TEST_F(Mistakes, SampleMayBeAFolderWithABrokenDocument) {
   program_.write("dump/good.yaml", testing::kConfigMapDump);
   program_.write("dump/bad.yaml", "a: [\n");
