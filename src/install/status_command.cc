@@ -25,6 +25,11 @@ std::string number_text(const std::optional<std::int64_t>& number) {
   return number ? std::to_string(*number) : std::string();
 }
 
+std::string nothing_of(std::string_view what, const std::string& ns) {
+  return ns.empty() ? fmt::format("no {}\n", what)
+                    : fmt::format("no {} in namespace {}; -A looks at all\n", what, ns);
+}
+
 base::Result<std::string> status_table(const cli::Invocation& invocation,
                                        const ClusterFlags& flags) {
   KL_ASSIGN(auto client, open_cluster(invocation, flags));
@@ -51,24 +56,21 @@ base::Result<std::string> status_table(const cli::Invocation& invocation,
                       status_text(object, "lastExportTime"), first_line(state.message)});
     }
   }
-  if (rows.empty()) {
-    return fmt::format("no targets and no inventories{}\n",
-                       ns.empty() ? "" : " in namespace " + ns);
-  }
+  if (rows.empty()) return nothing_of("targets and no inventories", ns);
   return table({"NAME", "NAMESPACE", "STATE", "REASON", "ROWS", "LAST EXPORT", "MESSAGE"}, rows);
 }
 
 base::Result<std::string> sinks_table(const cli::Invocation& invocation,
                                       const ClusterFlags& flags) {
   KL_ASSIGN(auto client, open_cluster(invocation, flags));
-  KL_ASSIGN(const auto uses,
-            read_sink_uses(*client, invocation.context(), namespace_of(*client, flags)));
+  const std::string ns = namespace_of(*client, flags);
+  KL_ASSIGN(const auto uses, read_sink_uses(*client, invocation.context(), ns));
   std::vector<std::vector<std::string>> rows;
   for (const SinkUse& use : uses) {
     rows.push_back({use.sink, use.type, use.inventory, use.state.word, use.state.reason,
                     use.last_export, first_line(use.state.message)});
   }
-  if (rows.empty()) return std::string("no sinks\n");
+  if (rows.empty()) return nothing_of("sinks", ns);
   return table({"SINK", "TYPE", "INVENTORY", "STATE", "REASON", "LAST EXPORT", "MESSAGE"}, rows);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "base/strings.h"
 
 namespace kollect::sandbox {
 
@@ -29,6 +30,25 @@ constexpr ActionName kActions[] = {
     {"no-list-end", FaultRule::Action::kNoListEnd},
 };
 
+constexpr std::string_view kMembers[] = {
+    "id",          "do",   "verbs",      "resources",   "namespaces", "skip", "times",
+    "probability", "code", "retryAfter", "afterEvents", "afterBytes", "by"};
+
+base::Error unknown_action(std::string_view name) {
+  std::vector<std::string> names;
+  for (const ActionName& action : kActions) names.emplace_back(action.name);
+  return base::configuration(
+      fmt::format("\"{}\" is no action; actions are {}", name, base::join(names, ", ")));
+}
+
+base::Error unknown_member(std::string_view name) {
+  const std::vector<std::string> members(std::begin(kMembers), std::end(kMembers));
+  const auto near = base::near_names(name, members);
+  return base::configuration(
+      near.empty() ? "is no member of a rule; members are " + base::join(members, ", ")
+                   : "is no member of a rule; did you mean " + near.front() + "?");
+}
+
 base::Result<> read_strings(const Value& value, std::vector<std::string>& out) {
   if (!value.is_array()) return base::configuration("must be a list of texts");
   for (const Value& item : value.as_array()) {
@@ -50,7 +70,7 @@ base::Result<> read_member(const std::string& key, const Value& value, FaultRule
     if (key == "id") rule.id = value.as_string();
     if (key == "id") return {};
     const auto found = std::ranges::find(kActions, value.as_string(), &ActionName::name);
-    if (found == std::end(kActions)) return base::configuration("is no known action");
+    if (found == std::end(kActions)) return unknown_action(value.as_string());
     rule.action = found->action;
     return {};
   }
@@ -62,6 +82,7 @@ base::Result<> read_member(const std::string& key, const Value& value, FaultRule
     rule.probability = value.is_double() ? value.as_double() : static_cast<double>(value.as_int());
     return {};
   }
+  if (std::ranges::find(kMembers, key) == std::end(kMembers)) return unknown_member(key);
   KL_ASSIGN(const std::uint64_t count, read_count(value));
   if (key == "skip")
     rule.skip = count;
@@ -77,8 +98,6 @@ base::Result<> read_member(const std::string& key, const Value& value, FaultRule
     rule.after_bytes = count;
   else if (key == "by")
     rule.by = count;
-  else
-    return base::configuration("is no member of a rule");
   return {};
 }
 

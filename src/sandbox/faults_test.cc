@@ -155,6 +155,11 @@ TEST(SandboxFaults, RulesAreChecked) {
         R"({"rules":[{"do":"cut","times":-1}]})", R"({"rule":[]})"}) {
     EXPECT_FALSE(faults.set(parse(bad))) << bad;
   }
+  EXPECT_EQ(faults.set(parse(R"({"rules":[{"do":"kut"}]})")).error().message,
+            "faults: rules[0].do: \"kut\" is no action; actions are error, cut, stall, gone, "
+            "duplicate, late, no-bookmarks, no-list-end");
+  EXPECT_EQ(faults.set(parse(R"({"rules":[{"do":"cut","verb":["watch"]}]})")).error().message,
+            "faults: rules[0].verb: is no member of a rule; did you mean verbs?");
   EXPECT_TRUE(faults.set(parse(R"({"rules":[{"id":"x","do":"cut"}]})")));
   EXPECT_EQ(at(faults.describe(), "rules"), R"([{"id":"x","do":"cut","matches":0,"strikes":0}])");
 }

@@ -70,7 +70,8 @@ class Plugin(harness.Case):
         return [[cell for cell in line.split("  ") if cell] for line in self.plugin(*args).splitlines()[1:]]
 
     def test_status_in_a_word(self):
-        self.assertIn("no targets and no inventories in namespace other", self.plugin("status", "-n", "other"))
+        self.assertEqual(self.plugin("status", "-n", "other"), "no targets and no inventories in namespace other; -A looks at all\n")
+        self.assertEqual(self.plugin("sinks", "-n", "other"), "no sinks in namespace other; -A looks at all\n")
         self.assertEqual({line[0].strip(): line[2].strip() for line in self.lines("status", "-n", "shop")},
                          {"target/maps": "Unseen", "target/lost": "Unseen", "inventory/all": "Unseen"})
         self.sandbox.patch(f"{OURS}/kollecttargets/maps/status", status={
