@@ -246,6 +246,11 @@ ContextResult CollectRun::collect_context(std::size_t index) {
   std::string cluster = clusters_.at(name);
   ContextResult result = collect_manifests(context_, *manifests_, plan_, cluster, options_.ns);
   for (const std::string& problem : manifests_->problems) result.warnings.push_back(problem);
+  if (!manifests_->problems.empty()) {
+    result.warnings.emplace_back(
+        "what an unreadable document is about is not known, so no row and no file of an object is "
+        "removed; documents have the rest");
+  }
   return result;
 }
 

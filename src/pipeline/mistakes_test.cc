@@ -74,6 +74,37 @@ TEST_F(Mistakes, InputWithoutManifestsTakesNothingAway) {
   EXPECT_EQ(program_.read("out/inventory/x/t.yaml"), "[]\n");
 }
 
+// Nobody knows which objects an unreadable document is about: none of them counts as gone.
+TEST_F(Mistakes, UnreadableDocumentRemovesNothing) {
+  const auto run = [&](const std::string& dump) {
+    program_.write("dump.yaml", dump);
+    return program_.run({"collect", "--config", program_.path("f"), "--manifests",
+                         program_.path("dump.yaml"), "--output", program_.path("out"), "--layout",
+                         "perResource", "--sqlite", program_.path("rows.db")});
+  };
+  const auto names = [&] {
+    return program_
+        .run({"query", program_.path("rows.db"), "--format", "csv",
+              "SELECT namespace || '/' || name AS n FROM inventory_rows ORDER BY 1"})
+        .out;
+  };
+  const std::string one =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: shop}\ndata: {k: v}\n---\n";
+  const std::string two =
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: b, namespace: shop}\ndata: {k: v}\n";
+  ASSERT_EQ(run(one + two).code, 0);
+  EXPECT_EQ(names(), "n\nshop/a\nshop/b\n");
+  const RunResult broken = run(one + "kind: [\n" + two);
+  EXPECT_EQ(broken.code, 1);
+  EXPECT_THAT(broken.err, HasSubstr("dump.yaml: document 2, line"));
+  EXPECT_THAT(broken.err, HasSubstr("no row and no file of an object is removed"));
+  EXPECT_EQ(names(), "n\nshop/a\nshop/b\n");
+  EXPECT_TRUE(program_.exists("out/local/shop/configmap/b.yaml"));
+  ASSERT_EQ(run(one).code, 0);
+  EXPECT_EQ(names(), "n\nshop/a\n");
+  EXPECT_FALSE(program_.exists("out/local/shop/configmap/b.yaml"));
+}
+
 TEST_F(Mistakes, KindThatNoManifestHasIsToldWhenAnotherIsNear) {
   replace("f/profile.yaml", "kind: ConfigMap", "kind: ConfigMpa");
   RunResult run = collect(program_.path("dump.yaml"));

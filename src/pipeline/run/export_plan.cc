@@ -260,6 +260,10 @@ ExportSet build_exports(const std::vector<ExportUnit>& units, const Plan& plan,
                     result.targets[i].denied_namespaces.end());
     }
     exported.keep_namespaces.assign(denied.begin(), denied.end());
+    // Nobody knows which objects the unreadable documents are about.
+    for (const std::size_t i : targets) {
+      if (result.incomplete_input) exported.keep_targets.push_back(plan.targets[i].title());
+    }
     if (targets.size() == 1 && !choice) {
       exported.rows = &result.targets[targets.front()].data.rows;
     } else {
