@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/heap.h"
 #include "inventory/row_store.h"
 #include "sinks/sink.h"
 
@@ -51,6 +52,7 @@ inline double cpu_seconds() {
 class MemoryAbove {
  public:
   MemoryAbove() {
+    base::keep_heap_small();  // as the program does
     ::malloc_trim(0);
     std::ofstream("/proc/self/clear_refs") << 5;  // the peak starts anew
     begin_ = kib("VmRSS:");

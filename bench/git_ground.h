@@ -95,7 +95,8 @@ struct Ground {
   }
 
   ExportReport pass(bool differences) {
-    const auto changes = reader->changes();
+    inventory::ChangeSet changes;
+    if (differences) changes = reader->changes();
     const auto rows = reader->snapshot();
     Pass pass;
     pass.head.inventory = {"bench", "inventory"};

@@ -1,7 +1,6 @@
 #include "cli/program.h"
 
 #include <fmt/format.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <exception>
 
+#include "base/heap.h"
 #include "base/strings.h"
 #include "cli/error_stream.h"
 #include "cli/signals.h"
@@ -85,18 +85,6 @@ std::map<std::string, std::string> environment() {
   return env;
 }
 
-/// Pages of lists come and go by the megabyte: they are given back to the system instead of
-/// widening the heap, and few arenas hold what threads free for each other.
-void keep_heap_small() {
-#ifdef __GLIBC__
-  constexpr int kOwnMapping = 256 << 10;
-  constexpr int kArenas = 2;
-  mallopt(M_MMAP_THRESHOLD, kOwnMapping);
-  mallopt(M_TRIM_THRESHOLD, 2 * kOwnMapping);
-  mallopt(M_ARENA_MAX, kArenas);
-#endif
-}
-
 }  // namespace
 
 const char* version() {
@@ -125,7 +113,7 @@ int run_program(const Invocation& invocation) {
 
 int main(int argc, char** argv, const std::vector<Command>& commands, const base::Clock& clock) {
   try {
-    keep_heap_small();
+    base::keep_heap_small();
     fill_standard_descriptors();
     const SignalWatch signals;
     const ErrorStream errors(STDERR_FILENO);

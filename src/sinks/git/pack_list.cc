@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <queue>
 
 namespace kollect::sinks::git {
 
@@ -13,14 +14,22 @@ namespace {
 
 constexpr std::size_t kRecord = 32;  // in the file: name, CRC, offset
 constexpr std::size_t kBuffer = 64U << 10U;
-constexpr std::uint32_t kFewest = 8192;  // entries at a time while the index is written
+constexpr std::size_t kMergeBuffers = 512U << 10U;  // of all runs, where a run has kFewest entries
+constexpr std::size_t kFewest = 64;
 constexpr std::size_t kName = 20;
 constexpr std::uint64_t kFar = 1ULL << 31U;
 
-std::uint32_t tag_of(const Oid& oid) {
-  std::uint32_t tag = 0;
-  std::memcpy(&tag, oid.bytes.data(), sizeof tag);
-  return tag;
+/// Some of the bytes of an object's name, which is a hash.
+std::uint32_t number_in(const Oid& oid, std::size_t at) {
+  std::uint32_t out = 0;
+  std::memcpy(&out, oid.bytes.data() + at, sizeof out);
+  return out;
+}
+
+void append_record(std::string& out, const PackEntry& entry) {
+  out += entry.oid.raw();
+  out.append(reinterpret_cast<const char*>(&entry.crc), sizeof entry.crc);
+  out.append(reinterpret_cast<const char*>(&entry.offset), sizeof entry.offset);
 }
 
 PackEntry read_record(const char* at) {
@@ -39,6 +48,27 @@ void append_number(std::string& out, T number) {
   }
 }
 
+/// A part of a file that is written from its start to its end.
+class Part {
+ public:
+  Part(const Fd& file, const std::string& shown, std::size_t at)
+      : file_(file), shown_(shown), at_(at) {}
+  [[nodiscard]] std::string& text() { return text_; }
+  base::Result<> flush(std::size_t above = 0) {
+    if (text_.size() <= above) return {};
+    KL_TRY(write_at(file_, static_cast<off_t>(at_), text_, shown_));
+    at_ += text_.size();
+    text_.clear();
+    return {};
+  }
+
+ private:
+  const Fd& file_;
+  const std::string& shown_;
+  std::size_t at_;
+  std::string text_;
+};
+
 /// Removes a file that was not completed.
 class Unfinished {
  public:
@@ -56,123 +86,176 @@ class Unfinished {
 
 }  // namespace
 
+void PackList::Filter::add(const Oid& oid) {
+  for (std::size_t at = 0; at < 16; at += 4) {
+    const std::uint32_t bit = number_in(oid, at) % kBits;
+    bits_[bit / 64] |= 1ULL << (bit % 64);
+  }
+}
+
+bool PackList::Filter::may_have(const Oid& oid) const {
+  for (std::size_t at = 0; at < 16; at += 4) {
+    const std::uint32_t bit = number_in(oid, at) % kBits;
+    if ((bits_[bit / 64] >> (bit % 64) & 1U) == 0) return false;
+  }
+  return true;
+}
+
 base::Result<PackList> PackList::create(const std::filesystem::path& path) {
   KL_ASSIGN(auto file, nameless_file(path));
   return PackList(std::move(file), path.string());
 }
 
-base::Result<PackEntry> PackList::entry(std::uint32_t number) const {
-  if (number >= written_) return read_record(buffer_.data() + (number - written_) * kRecord);
-  std::array<char, kRecord> record{};
-  KL_TRY(read_at(file_, static_cast<off_t>(number * kRecord), record, shown_));
-  return read_record(record.data());
-}
-
-base::Result<bool> PackList::contains(const Oid& oid) const {
-  if (slots_.empty()) return false;
-  const std::size_t mask = slots_.size() - 1;
-  const std::uint32_t tag = tag_of(oid);
-  for (std::size_t at = tag & mask; slots_[at].number != 0; at = (at + 1) & mask) {
-    if (slots_[at].tag != tag) continue;
-    KL_ASSIGN(const PackEntry found, entry(slots_[at].number - 1));
-    if (found.oid == oid) return true;
+bool PackList::in_last(const Oid& oid) const {
+  const std::size_t mask = places_.size() - 1;
+  for (std::size_t at = number_in(oid, 16) & mask; places_[at] != 0; at = (at + 1) & mask) {
+    if (last_[places_[at] - 1U].oid == oid) return true;
   }
   return false;
 }
 
-void PackList::place(Slot slot) {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = slot.tag & mask;
-  while (slots_[at].number != 0) at = (at + 1) & mask;
-  slots_[at] = slot;
+base::Result<bool> PackList::in_run(std::size_t run, const Oid& oid) const {
+  std::array<char, kName> name{};
+  for (std::size_t first = run * kRun, last = first + kRun; first < last;) {
+    const std::size_t middle = first + (last - first) / 2;
+    KL_TRY(read_at(file_, static_cast<off_t>(middle * kRecord), name, shown_));
+    const int order = std::memcmp(name.data(), oid.bytes.data(), kName);
+    if (order == 0) return true;
+    (order < 0 ? first : last) = order < 0 ? middle + 1 : middle;
+  }
+  return false;
 }
 
-void PackList::grow() {
-  const auto old = std::move(slots_);
-  slots_.assign(std::max<std::size_t>(64, 2 * old.size()), {});
-  for (const Slot& slot : old) {
-    if (slot.number != 0) place(slot);
+base::Result<bool> PackList::contains(const Oid& oid) const {
+  if (in_last(oid)) return true;
+  for (std::size_t run = 0; run < runs_.size(); ++run) {
+    if (!runs_[run].may_have(oid)) continue;
+    KL_ASSIGN(const bool found, in_run(run, oid));
+    if (found) return true;
   }
+  return false;
 }
 
 base::Result<> PackList::add(const PackEntry& entry) {
-  if (4 * (std::size_t{size_} + 1) > 3 * slots_.size()) grow();
-  place({tag_of(entry.oid), ++size_});
   ++by_first_byte_.at(entry.oid.bytes[0]);
-  buffer_ += entry.oid.raw();
-  buffer_.append(reinterpret_cast<const char*>(&entry.crc), sizeof entry.crc);
-  buffer_.append(reinterpret_cast<const char*>(&entry.offset), sizeof entry.offset);
-  return buffer_.size() < kBuffer ? base::Result<>() : flush();
+  last_.push_back(entry);
+  const std::size_t mask = places_.size() - 1;
+  std::size_t at = number_in(entry.oid, 16) & mask;
+  while (places_[at] != 0) at = (at + 1) & mask;
+  places_[at] = static_cast<std::uint16_t>(last_.size());
+  return last_.size() < kRun ? base::Result<>() : end_run();
 }
 
-base::Result<> PackList::flush() {
-  KL_TRY(write_at(file_, static_cast<off_t>(written_ * kRecord), buffer_, shown_));
-  written_ = size_;
-  buffer_.clear();
-  return {};
-}
-
-base::Result<std::vector<PackEntry>> PackList::sorted(unsigned first, unsigned last) const {
-  std::vector<PackEntry> out;
-  std::size_t count = 0;
-  for (unsigned byte = first; byte < last; ++byte) count += by_first_byte_.at(byte);
-  out.reserve(count);
-  std::string piece;
-  const std::size_t end = written_ * kRecord;
-  for (std::size_t at = 0; at < end; at += piece.size()) {
-    piece.resize(std::min(kBuffer, end - at));
-    KL_TRY(read_at(file_, static_cast<off_t>(at), piece, shown_));
-    for (std::size_t i = 0; i < piece.size(); i += kRecord) {
-      const auto byte = static_cast<unsigned char>(piece[i]);
-      if (byte >= first && byte < last) out.push_back(read_record(piece.data() + i));
-    }
+base::Result<> PackList::end_run() {
+  std::ranges::sort(last_, {}, &PackEntry::oid);
+  std::size_t at = runs_.size() * kRun * kRecord;
+  auto& filter = runs_.emplace_back();
+  Part part(file_, shown_, at);
+  for (const PackEntry& entry : last_) {
+    filter.add(entry.oid);
+    append_record(part.text(), entry);
+    KL_TRY(part.flush(kBuffer));
   }
-  std::ranges::sort(out, {}, &PackEntry::oid);
-  return out;
+  last_.clear();
+  std::ranges::fill(places_, std::uint16_t{0});
+  return part.flush();
 }
 
-base::Result<> PackList::write_tables(const Fd& index, const std::string& shown) const {
+/// The entries of all runs by name.
+class PackList::Merge {
+ public:
+  explicit Merge(PackList& list) : list_(list) {
+    const auto runs = list.runs_.size();
+    std::ranges::sort(list.last_, {}, &PackEntry::oid);
+    most_ = std::max(kFewest, kMergeBuffers / kRecord / std::max<std::size_t>(1, runs));
+    for (std::size_t run = 0; run < runs; ++run) heads_.push_back({run * kRun, (run + 1) * kRun});
+  }
+
+  /// Calls `visit` with each; stops at the first error.
+  template <class Visit>
+  base::Result<> run(const Visit& visit) {
+    const auto later = [&](std::size_t a, std::size_t b) { return now(a).oid > now(b).oid; };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> next(later);
+    for (std::size_t i = 0; i < heads_.size(); ++i) {
+      KL_TRY(refill(heads_[i]));
+      next.push(i);
+    }
+    auto last = list_.last_.begin();
+    while (!next.empty()) {
+      const std::size_t first = next.top();
+      for (; last != list_.last_.end() && last->oid < now(first).oid; ++last) KL_TRY(visit(*last));
+      next.pop();
+      KL_TRY(visit(now(first)));
+      KL_ASSIGN(const bool more, step(heads_[first]));
+      if (more) next.push(first);
+    }
+    for (; last != list_.last_.end(); ++last) KL_TRY(visit(*last));
+    return {};
+  }
+
+ private:
+  struct Head {
+    std::size_t at;  ///< of the next record that is not read
+    std::size_t end;
+    std::vector<PackEntry> read = {};
+    std::size_t place = 0;
+  };
+
+  [[nodiscard]] const PackEntry& now(std::size_t head) const {
+    return heads_[head].read[heads_[head].place];
+  }
+  base::Result<bool> step(Head& head) {
+    if (++head.place < head.read.size()) return true;
+    if (head.at == head.end) return false;
+    KL_TRY(refill(head));
+    return true;
+  }
+  base::Result<> refill(Head& head) {
+    const std::size_t count = std::min(most_, head.end - head.at);
+    text_.resize(count * kRecord);
+    KL_TRY(read_at(list_.file_, static_cast<off_t>(head.at * kRecord), text_, list_.shown_));
+    head.read.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+      head.read.push_back(read_record(text_.data() + i * kRecord));
+    }
+    head.at += count;
+    head.place = 0;
+    return {};
+  }
+
+  PackList& list_;
+  std::size_t most_ = 0;  ///< records of a run at a time
+  std::vector<Head> heads_;
+  std::string text_;
+};
+
+base::Result<> PackList::write_tables(const Fd& index, const std::string& shown) {
   std::string head("\377tOc\0\0\0\2", 8);
   std::uint32_t below = 0;
   for (const std::uint32_t count : by_first_byte_) append_number(head, below += count);
   KL_TRY(write_at(index, 0, head, shown));
-  const std::size_t names = head.size();
-  const std::size_t sums = names + size_ * kName;
-  const std::size_t offsets = sums + size_ * sizeof(std::uint32_t);
-  const std::uint32_t most = std::max(kFewest, size_ / 16);
+  const std::size_t count = size();
+  Part names(index, shown, head.size());
+  Part sums(index, shown, head.size() + count * kName);
+  Part offsets(index, shown, head.size() + count * (kName + 4));
   std::string far;  // offsets that need more than 31 bits, in a table of their own
-  std::size_t done = 0;
-  for (unsigned first = 0; first < 256;) {
-    unsigned last = first + 1;
-    std::uint32_t count = by_first_byte_.at(first);
-    while (last < 256 && count + by_first_byte_.at(last) <= most) {
-      count += by_first_byte_.at(last++);
+  KL_TRY(Merge(*this).run([&](const PackEntry& entry) -> base::Result<> {
+    names.text() += entry.oid.raw();
+    append_number(sums.text(), entry.crc);
+    if (entry.offset < kFar) {
+      append_number(offsets.text(), static_cast<std::uint32_t>(entry.offset));
+    } else {
+      append_number(offsets.text(), static_cast<std::uint32_t>(kFar | far.size() / 8));
+      append_number(far, entry.offset);
     }
-    KL_ASSIGN(const auto entries, sorted(first, last));
-    first = last;
-    std::string name_text;
-    std::string sum_text;
-    std::string offset_text;
-    for (const PackEntry& entry : entries) {
-      name_text += entry.oid.raw();
-      append_number(sum_text, entry.crc);
-      if (entry.offset < kFar) {
-        append_number(offset_text, static_cast<std::uint32_t>(entry.offset));
-      } else {
-        append_number(offset_text, static_cast<std::uint32_t>(kFar | far.size() / 8));
-        append_number(far, entry.offset);
-      }
-    }
-    KL_TRY(write_at(index, static_cast<off_t>(names + done * kName), name_text, shown));
-    KL_TRY(write_at(index, static_cast<off_t>(sums + done * 4), sum_text, shown));
-    KL_TRY(write_at(index, static_cast<off_t>(offsets + done * 4), offset_text, shown));
-    done += entries.size();
-  }
-  return write_at(index, static_cast<off_t>(offsets + size_ * 4), far, shown);
+    for (Part* part : {&names, &sums, &offsets}) KL_TRY(part->flush(kBuffer));
+    return {};
+  }));
+  for (Part* part : {&names, &sums, &offsets}) KL_TRY(part->flush());
+  return write_at(index, static_cast<off_t>(head.size() + count * (kName + 8)), far, shown);
 }
 
 base::Result<> PackList::write_index(const std::filesystem::path& path, const Oid& pack_sum) {
-  KL_TRY(flush());
   // Git removes what is called so and left over.
   const auto temporary = path.parent_path() / ("tmp_idx_" + path.stem().string());
   const auto shown = temporary.string();

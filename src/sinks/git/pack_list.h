@@ -20,8 +20,8 @@ struct PackEntry {
   std::uint64_t offset = 0;
 };
 
-/// The entries lie in a file without a name; in memory there are 11 to 21 bytes for each, which
-/// tell whether an object is there. Used by one thread.
+/// The last few thousand entries are in memory; the others lie in a file without a name, in runs
+/// sorted by object, with a Bloom filter of two bytes an entry for each run. Used by one thread.
 class PackList {
  public:
   /// The file is made at this path, and its name taken away at once.
@@ -30,34 +30,43 @@ class PackList {
   [[nodiscard]] base::Result<bool> contains(const Oid& oid) const;
   /// Of an object that is not in the list. At most 2^32 - 1 fit.
   base::Result<> add(const PackEntry& entry);
-  [[nodiscard]] std::uint32_t size() const { return size_; }
+  [[nodiscard]] std::uint32_t size() const {
+    return static_cast<std::uint32_t>(runs_.size()) * kRun +
+           static_cast<std::uint32_t>(last_.size());
+  }
 
   /// Writes the index of the pack with this checksum (format: git's pack index, version 2), by a
-  /// temporary file in the same folder. Holds a sixteenth of the entries at a time.
+  /// temporary file in the same folder. Merges the runs; the list is not to be used afterwards.
   base::Result<> write_index(const std::filesystem::path& path, const Oid& pack_sum);
 
  private:
-  /// The first bytes of an object's name, and its number + 1; 0: free.
-  struct Slot {
-    std::uint32_t tag = 0;
-    std::uint32_t number = 0;
-  };
+  static constexpr std::uint32_t kRun = 8192;  ///< entries of a run
 
-  PackList(Fd file, std::string shown) : file_(std::move(file)), shown_(std::move(shown)) {}
-  [[nodiscard]] base::Result<PackEntry> entry(std::uint32_t number) const;
-  void place(Slot slot);
-  void grow();
-  base::Result<> flush();
-  /// Those whose names begin with a byte of [first, last), by name.
-  [[nodiscard]] base::Result<std::vector<PackEntry>> sorted(unsigned first, unsigned last) const;
-  base::Result<> write_tables(const Fd& index, const std::string& shown) const;
+  /// Tells of most objects that are not in a run that they are not.
+  class Filter {
+   public:
+    Filter() : bits_(kBits / 64) {}
+    void add(const Oid& oid);
+    [[nodiscard]] bool may_have(const Oid& oid) const;
+
+   private:
+    static constexpr std::uint32_t kBits = 16 * kRun;
+    std::vector<std::uint64_t> bits_;
+  };
+  class Merge;
+
+  PackList(Fd file, std::string shown)
+      : file_(std::move(file)), shown_(std::move(shown)), places_(2 * std::size_t{kRun}) {}
+  [[nodiscard]] bool in_last(const Oid& oid) const;
+  [[nodiscard]] base::Result<bool> in_run(std::size_t run, const Oid& oid) const;
+  base::Result<> end_run();
+  base::Result<> write_tables(const Fd& index, const std::string& shown);
 
   Fd file_;
   std::string shown_;
-  std::string buffer_;         ///< entries that are not in the file yet
-  std::uint32_t written_ = 0;  ///< entries that are
-  std::uint32_t size_ = 0;
-  std::vector<Slot> slots_;  ///< a power of two of them
+  std::vector<Filter> runs_;           ///< of those that are in the file
+  std::vector<PackEntry> last_;        ///< those that are not yet
+  std::vector<std::uint16_t> places_;  ///< hash table over last_: a place + 1; 0: free
   std::array<std::uint32_t, 256> by_first_byte_{};
 };
 

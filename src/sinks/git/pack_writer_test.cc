@@ -90,18 +90,21 @@ TEST(PackList, OffsetsOfAllSizesAreRead) {
             "2147483647 ff00000000000000000000000000000000000003 (00000009)\n");
 }
 
-// More than one group of the index, more than one buffer, and names that begin alike.
+// Several runs with and without a rest, and names that begin alike.
 TEST(PackList, ManyObjects) {
-  std::vector<PackEntry> entries;
-  std::vector<std::string> lines;
-  for (std::uint32_t i = 0; i < 40'000; ++i) {
-    Oid oid = hash_object(ObjectType::kBlob, pieces(std::to_string(i / 2)));
-    oid.bytes.back() = static_cast<unsigned char>(i % 2);
-    entries.push_back({oid, i, std::uint64_t{i} * 100});
-    lines.push_back(fmt::format("{} {} ({:08x})\n", i * 100, oid.hex(), i));
+  for (const std::uint32_t count : {8'191U, 8'192U, 16'384U, 40'000U}) {
+    std::vector<PackEntry> entries;
+    std::vector<std::string> lines;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      Oid oid = hash_object(ObjectType::kBlob, pieces(std::to_string(i / 2)));
+      oid.bytes.back() = static_cast<unsigned char>(i % 2);
+      entries.push_back({oid, i, std::uint64_t{i} * 100});
+      lines.push_back(fmt::format("{} {} ({:08x})\n", i * 100, oid.hex(), i));
+    }
+    std::ranges::sort(lines, {},
+                      [](const std::string& line) { return line.substr(line.find(' ')); });
+    EXPECT_EQ(index_of(entries), fmt::format("{}", fmt::join(lines, "")));
   }
-  std::ranges::sort(lines, {}, [](const std::string& line) { return line.substr(line.find(' ')); });
-  EXPECT_EQ(index_of(entries), fmt::format("{}", fmt::join(lines, "")));
 }
 
 TEST(PackWriter, AnObjectIsWrittenOnce) {
