@@ -13,9 +13,8 @@ namespace {
 /// share, and not in every comparison: most of the time would go to waiting for memory.
 struct Entry {
   std::uint64_t name;  ///< eight bytes in their order; where those before them are equal
-  std::uint32_t ns;    ///< rank among the namespaces
-  std::uint32_t part;
   Ref ref;
+  std::uint8_t part;
 };
 
 constexpr std::size_t kPiece = sizeof(Entry::name);
@@ -32,87 +31,105 @@ std::uint64_t piece_of(std::string_view name, std::size_t offset) {
   return bytes;
 }
 
-/// The parts of one target (there are two when a cluster target has its name).
+/// The rows of some parts that are of one target.
 class Group {
  public:
   explicit Group(std::vector<const PinnedRows*> parts) : parts_(std::move(parts)) {}
 
-  [[nodiscard]] const std::vector<const PinnedRows*>& parts() const { return parts_; }
-  /// In canonical order; `part` is a place in parts().
-  [[nodiscard]] std::vector<Entry> sorted() const;
-  /// Equal in all that identifies a row; only rows of different parts can be.
-  [[nodiscard]] bool same(const Entry& a, const Entry& b) const {
-    if (a.part == b.part || a.ns != b.ns || a.name != b.name) return false;
-    const Record left = record(a);
-    const Record right = record(b);
-    if (left.name() != right.name() || left.uid_is_text() != right.uid_is_text()) return false;
-    return left.uid_is_text() ? left.uid_text() == right.uid_text() : left.uuid() == right.uuid();
-  }
-  base::Result<> visit(const std::function<base::Result<>(const RowView&)>& visit) {
-    Workbench bench;
-    std::vector<RowReader> readers;
-    for (const PinnedRows* part : parts_) {
-      readers.emplace_back(part->pin.table().common(), part->pin.table().owner(), bench);
-    }
-    for (const Entry& entry : sorted()) KL_TRY(visit(readers[entry.part].read(record(entry))));
-    return {};
-  }
+  /// In canonical order, the last of those that are equal in all that identifies a row.
+  [[nodiscard]] TargetOrder sorted() const;
 
  private:
   [[nodiscard]] Record record(const Entry& entry) const {
     return parts_[entry.part]->pin.table().record(entry.ref);
   }
-  [[nodiscard]] std::vector<Entry> entries() const;
-  void rank_namespaces(std::vector<Entry>& entries) const;
+  template <class Visit>
+  void for_each(const Visit& visit) const;
+  [[nodiscard]] std::vector<std::uint32_t> by_namespace(TargetOrder& out) const;
   void sort_from(std::span<Entry> entries, std::size_t offset) const;
   [[nodiscard]] bool less(const Entry& a, const Entry& b) const;
+  [[nodiscard]] bool same(const Entry& a, const Entry& b) const;
 
   std::vector<const PinnedRows*> parts_;
 };
 
-std::vector<Entry> Group::entries() const {
-  std::vector<Entry> entries;
-  std::size_t count = 0;
-  for (const PinnedRows* part : parts_) count += part->rows.size();
-  entries.reserve(count);
-  for (std::uint32_t part = 0; part < parts_.size(); ++part) {
+template <class Visit>
+void Group::for_each(const Visit& visit) const {
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
     const Table& table = parts_[part]->pin.table();
     const auto& rows = parts_[part]->rows;
     for (std::size_t i = 0; i < rows.size(); ++i) {
       if (i + kAhead < rows.size()) table.record(rows[i + kAhead]).prefetch();
-      const Record record = table.record(rows[i]);
-      entries.push_back({piece_of(record.name(), 0), record.ns(), part, rows[i]});
+      visit(table.record(rows[i]), rows[i], static_cast<std::uint8_t>(part));
     }
   }
-  return entries;
 }
 
-std::vector<Entry> Group::sorted() const {
-  std::vector<Entry> entries = this->entries();
-  rank_namespaces(entries);
-  sort_from(entries, 0);
-  return entries;
-}
-
-void Group::rank_namespaces(std::vector<Entry>& entries) const {
-  const Dictionary& namespaces = parts_.front()->pin.table().common().namespaces;
-  std::unordered_map<std::uint32_t, std::uint32_t> rank;
-  for (const Entry& entry : entries) rank.try_emplace(entry.ns);
+/// Fills `out` by namespace, without an order within one: counted first, so that nothing but the
+/// result is held. Returns where each namespace ends.
+std::vector<std::uint32_t> Group::by_namespace(TargetOrder& out) const {
+  std::unordered_map<std::uint32_t, std::uint32_t> places;
+  std::uint32_t count = 0;
+  for_each([&](const Record& record, Ref, std::uint8_t) {
+    ++places[record.ns()];
+    ++count;
+  });
   std::vector<std::uint32_t> order;
-  for (const auto& [ns, unused] : rank) order.push_back(ns);
+  for (const auto& [ns, rows] : places) order.push_back(ns);
+  const Dictionary& namespaces = parts_.front()->pin.table().common().namespaces;
   std::ranges::sort(order, {}, [&](std::uint32_t ns) { return namespaces.text(ns); });
-  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
-  for (Entry& entry : entries) entry.ns = rank[entry.ns];
+  std::vector<std::uint32_t> ends;
+  std::uint32_t end = 0;
+  for (const std::uint32_t ns : order) {
+    const std::uint32_t rows = std::exchange(places[ns], end);
+    ends.push_back(end += rows);
+  }
+  out.refs.resize(count);
+  if (parts_.size() > 1) out.which.resize(count);
+  for_each([&](const Record& record, Ref ref, std::uint8_t part) {
+    const std::uint32_t place = places[record.ns()]++;
+    out.refs[place] = ref;
+    if (!out.which.empty()) out.which[place] = part;
+  });
+  return ends;
 }
 
-/// Entries that are equal before the bytes at `offset`, which each has as its name.
+TargetOrder Group::sorted() const {
+  TargetOrder out;
+  out.parts = parts_;
+  const auto ends = by_namespace(out);
+  std::vector<Entry> entries;
+  std::size_t kept = 0;
+  std::size_t at = 0;
+  for (const std::size_t end : ends) {
+    entries.clear();
+    entries.reserve(end - at);
+    for (; at < end; ++at) {
+      if (at + kAhead < end) out.record(at + kAhead).prefetch();
+      const auto part = static_cast<std::uint8_t>(out.part_of(at));
+      entries.push_back({piece_of(out.record(at).name(), 0), out.refs[at], part});
+    }
+    sort_from(entries, 0);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (i + 1 < entries.size() && same(entries[i], entries[i + 1])) continue;
+      out.refs[kept] = entries[i].ref;
+      if (!out.which.empty()) out.which[kept] = entries[i].part;
+      ++kept;
+    }
+  }
+  out.refs.resize(kept);
+  if (!out.which.empty()) out.which.resize(kept);
+  return out;
+}
+
+/// Entries of one namespace that are equal before the bytes at `offset`, which each has as its
+/// name.
 void Group::sort_from(std::span<Entry> entries, std::size_t offset) const {
   constexpr std::size_t kFew = 8;
-  const auto key = [](const Entry& entry) { return std::pair(entry.ns, entry.name); };
-  std::ranges::sort(entries, {}, key);
+  std::ranges::sort(entries, {}, &Entry::name);
   for (std::size_t first = 0; first < entries.size();) {
     std::size_t end = first + 1;
-    while (end < entries.size() && key(entries[end]) == key(entries[first])) ++end;
+    while (end < entries.size() && entries[end].name == entries[first].name) ++end;
     const auto equal = entries.subspan(first, end - first);
     first = end;
     if (equal.size() == 1) continue;
@@ -127,6 +144,16 @@ void Group::sort_from(std::span<Entry> entries, std::size_t offset) const {
     }
     sort_from(equal, offset + kPiece);
   }
+}
+
+/// Of entries in one namespace: equal in all that identifies a row, as only those of different
+/// parts can be.
+bool Group::same(const Entry& a, const Entry& b) const {
+  if (a.part == b.part || a.name != b.name) return false;
+  const Record left = record(a);
+  const Record right = record(b);
+  if (left.name() != right.name() || left.uid_is_text() != right.uid_is_text()) return false;
+  return left.uid_is_text() ? left.uid_text() == right.uid_text() : left.uuid() == right.uuid();
 }
 
 /// Of entries in one namespace, by all that identifies a row.
@@ -168,46 +195,69 @@ std::vector<Group> groups_of(const std::vector<PinnedRows>& parts) {
   return groups;
 }
 
+/// Reads rows of one target.
+class TargetReader {
+ public:
+  TargetReader(const TargetOrder& order, Workbench& bench) : order_(order) {
+    for (const PinnedRows* part : order.parts) {
+      readers_.emplace_back(part->pin.table().common(), part->pin.table().owner(), bench);
+    }
+  }
+  base::Result<> visit(std::size_t first, std::size_t end, SortedRows::What what,
+                       const std::function<base::Result<>(const RowView&)>& visit) {
+    for (std::size_t i = first; i < end; ++i) {
+      if (i + kAhead < end) order_.record(i + kAhead).prefetch();
+      RowReader& reader = readers_[order_.part_of(i)];
+      const Record record = order_.record(i);
+      KL_TRY(
+          visit(what == SortedRows::What::kKeys ? reader.read_key(record) : reader.read(record)));
+    }
+    return {};
+  }
+
+ private:
+  const TargetOrder& order_;
+  std::vector<RowReader> readers_;
+};
+
 }  // namespace
 
 base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
                             const std::function<base::Result<>(const RowView&)>& visit) {
-  for (Group& group : groups_of(parts)) KL_TRY(group.visit(visit));
+  Workbench bench;
+  for (const Group& group : groups_of(parts)) {
+    const TargetOrder order = group.sorted();
+    KL_TRY(TargetReader(order, bench).visit(0, order.refs.size(), SortedRows::What::kRows, visit));
+  }
   return {};
 }
 
 SortedRows::SortedRows(std::shared_ptr<const std::vector<PinnedRows>> parts)
     : parts_(std::move(parts)) {
-  std::size_t count = 0;
-  for (const PinnedRows& part : *parts_) count += part.rows.size();
-  rows_.reserve(count);
   for (const Group& group : groups_of(*parts_)) {
-    const std::vector<Entry> entries = group.sorted();
-    for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (i + 1 < entries.size() && group.same(entries[i], entries[i + 1])) continue;
-      const PinnedRows* part = group.parts()[entries[i].part];
-      rows_.push_back({static_cast<std::uint32_t>(part - parts_->data()), entries[i].ref});
-    }
+    targets_.push_back(group.sorted());
+    ends_.push_back(size() + targets_.back().refs.size());
   }
+}
+
+std::size_t SortedRows::memory_bytes() const {
+  std::size_t bytes = ends_.capacity() * sizeof(std::size_t);
+  for (const TargetOrder& target : targets_) {
+    bytes += sizeof target + target.refs.capacity() * sizeof(Ref) + target.which.capacity();
+  }
+  return bytes;
 }
 
 base::Result<> SortedRows::visit(std::size_t first, std::size_t last, What what,
                                  const std::function<base::Result<>(const RowView&)>& visit) const {
   Workbench bench;
-  std::vector<RowReader> readers;
-  for (const PinnedRows& part : *parts_) {
-    readers.emplace_back(part.pin.table().common(), part.pin.table().owner(), bench);
-  }
-  const std::size_t end = std::min(last, rows_.size());
-  for (std::size_t i = first; i < end; ++i) {
-    if (i + kAhead < end) {
-      const Place& next = rows_[i + kAhead];
-      (*parts_)[next.part].pin.table().record(next.ref).prefetch();
-    }
-    const Place& place = rows_[i];
-    const Record record = (*parts_)[place.part].pin.table().record(place.ref);
-    RowReader& reader = readers[place.part];
-    KL_TRY(visit(what == What::kKeys ? reader.read_key(record) : reader.read(record)));
+  const std::size_t end = std::min(last, size());
+  auto target = static_cast<std::size_t>(std::ranges::upper_bound(ends_, first) - ends_.begin());
+  for (std::size_t at = first; at < end; ++target) {
+    const std::size_t begins = ends_[target] - targets_[target].refs.size();
+    const std::size_t here = std::min(end, ends_[target]);
+    KL_TRY(TargetReader(targets_[target], bench).visit(at - begins, here - begins, what, visit));
+    at = here;
   }
   return {};
 }
