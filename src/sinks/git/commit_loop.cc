@@ -150,11 +150,11 @@ base::Result<Done> CommitLoop::attempt(const base::Context& context, Mirror& mir
       continue;
     }
     if (!built.tree) {
-      if (tip_tree) job.confirmed(*tip_tree);
+      if (tip_tree) job.confirmed(store, *tip_tree);
       return Done{std::move(built.report), false, ends.head, false};
     }
     if (ends.proposal && ends.proposal->on_tip && ends.proposal->tree == *built.tree) {
-      job.confirmed(*built.tree);
+      job.confirmed(store, *built.tree);
       return Done{std::move(built.report), false, ends.head, true};
     }
     KL_ASSIGN(const auto commit, make_commit(context, store, pack, tip, *built.tree, built.texts));
@@ -162,7 +162,7 @@ base::Result<Done> CommitLoop::attempt(const base::Context& context, Mirror& mir
                                                  options_.branch, lease(ends)));
     if (pushed.what == PushResult::What::kDone) {
       KL_TRY(store.set_ref(head_ref(), commit));
-      job.confirmed(*built.tree);
+      job.confirmed(store, *built.tree);
       compact(context, mirror, store, *built.tree, job);
       return Done{std::move(built.report), true, commit, true};
     }

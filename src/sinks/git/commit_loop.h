@@ -62,8 +62,8 @@ class Job {
   /// whether it still is the tip.
   [[nodiscard]] virtual bool asks_first() const = 0;
   virtual base::Result<Built> build(const Try& one) = 0;
-  /// What the last build() made is on the branch: in the tip with this tree.
-  virtual void confirmed(const Oid& tree) = 0;
+  /// What the last build() made is on the branch: in the tip with this tree, which `store` has.
+  virtual void confirmed(const ObjectStore& store, const Oid& tree) = 0;
   /// The mirror is about to drop objects that this tree does not need.
   virtual void before_compaction(const ObjectStore& store, const Oid& tree) = 0;
 };

@@ -18,7 +18,13 @@ bool Ledger::touched_in(const ObjectStore& store, const std::optional<Oid>& othe
       });
   if (!compared.has_value()) return true;
   const auto ours = [&](std::uint64_t path) { return differ.contains(path); };
-  return std::ranges::any_of(set.fixed, ours) || std::ranges::any_of(set.paths, ours);
+  if (std::ranges::any_of(set.fixed, ours)) return true;
+  LedgerRows::Cursor cursor(set.rows);
+  for (std::size_t i = 0; i < set.rows.size(); ++i) {
+    const auto row = cursor.next();
+    if (!row.has_value() || ours((*row)->path)) return true;
+  }
+  return false;
 }
 
 }  // namespace kollect::sinks::git

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "sinks/files/folder.h"
+
 namespace kollect::sinks::git {
 
 enum class ObjectType : std::uint8_t { kCommit = 1, kTree = 2, kBlob = 3 };
@@ -54,5 +57,7 @@ class Pieces {
 };
 
 Oid hash_object(ObjectType type, const Pieces& content);
+/// SHA-1 of all that the file holds; errors call it `shown`.
+base::Result<Oid> sha1_of(const Fd& file, std::string_view shown);
 
 }  // namespace kollect::sinks::git

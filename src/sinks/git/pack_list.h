@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "sinks/files/place_file.h"
 #include "sinks/git/oid.h"
-#include "sinks/git/place_file.h"
 
 namespace kollect::sinks::git {
 

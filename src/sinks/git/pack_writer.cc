@@ -7,9 +7,9 @@
 #include <array>
 #include <cerrno>
 
+#include "sinks/files/place_file.h"
 #include "sinks/git/deflater.h"
 #include "sinks/git/pack_list.h"
-#include "sinks/git/place_file.h"
 
 namespace kollect::sinks::git {
 

@@ -219,7 +219,7 @@ CommitContext PassJob::texts(const std::string& document_path, std::size_t rows,
   return out;
 }
 
-void PassJob::confirmed(const Oid& tree) {
+void PassJob::confirmed(const ObjectStore& store, const Oid& tree) {
   switch (way_) {
     case Way::kRefresh:
       ledger_->tree = tree;
@@ -239,7 +239,8 @@ void PassJob::confirmed(const Oid& tree) {
   // Changes do not tell which of two owners' rows the set has, and nothing of rows that were kept.
   if (size != pass_.rows->size()) return;
   auto set = SetLedger::of(exports_.front(), pass_.rows->set_hash(), options_.layout,
-                           all_->layout.exports().front(), all_->kept.front());
+                           all_->layout.exports().front(), all_->kept.front(),
+                           store.path() / "kollect-ledger");
   if (set.has_value()) ledgers_.emplace(pass_.head.inventory, Ledger{std::move(*set), tree});
 }
 

@@ -28,7 +28,7 @@ class PassJob final : public Job {
 
   [[nodiscard]] bool asks_first() const override { return way_ != Way::kDelta; }
   base::Result<Built> build(const Try& one) override;
-  void confirmed(const Oid& tree) override;
+  void confirmed(const ObjectStore& store, const Oid& tree) override;
   void before_compaction(const ObjectStore& store, const Oid& tree) override;
 
   /// What the last build() was: a look at all rows, or at what changed.

@@ -186,7 +186,7 @@ class Model {
         }
         return built.tree ? built.tree : tree_;
       });
-      if (got.tree) job.confirmed(*got.tree);
+      if (got.tree) job.confirmed(*store_, *got.tree);
       all = job.looked_at_all();
       if (all && !whole) ++reasons_[job.why_all().substr(0, job.why_all().find(':'))];
     }

@@ -15,7 +15,7 @@ class RunJob final : public Job {
 
   [[nodiscard]] bool asks_first() const override { return true; }
   base::Result<Built> build(const Try& one) override;
-  void confirmed(const Oid& /*tree*/) override {}
+  void confirmed(const ObjectStore& /*store*/, const Oid& /*tree*/) override {}
   void before_compaction(const ObjectStore& /*store*/, const Oid& /*tree*/) override {}
 
  private:

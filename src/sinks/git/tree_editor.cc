@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "sinks/git/place_file.h"
+#include "sinks/files/place_file.h"
 
 namespace kollect::sinks::git {
 

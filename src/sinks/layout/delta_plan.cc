@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bitset>
 #include <iterator>
-#include <span>
+#include <map>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -37,22 +37,6 @@ class Wanted {
   std::bitset<kFilter> filter_;
 };
 
-/// Drops the elements at `gone` (sorted places).
-template <class T>
-void drop(std::vector<T>& from, const std::vector<std::size_t>& gone) {
-  if (gone.empty() || from.empty()) return;
-  auto next = gone.begin();
-  std::size_t kept = *next;
-  for (std::size_t i = kept; i < from.size(); ++i) {
-    if (next != gone.end() && *next == i) {
-      ++next;
-    } else {
-      from[kept++] = from[i];
-    }
-  }
-  from.resize(kept);
-}
-
 }  // namespace
 
 class DeltaPlanner {
@@ -83,6 +67,7 @@ class DeltaPlanner {
     std::uint32_t size = 0;
     bool removed = false;
     std::optional<std::size_t> row;  ///< its place in the ledger
+    std::uint64_t known_path = 0;    ///< with a place: its path there
   };
 
   base::Result<> check() const {
@@ -160,13 +145,16 @@ class DeltaPlanner {
     for (const auto fixed : ledger_.fixed) {
       if (paths.has(fixed)) return refused("a row is at the place of another file");
     }
-    for (std::size_t i = 0; i < ledger_.identities.size(); ++i) {
-      if (identities.has(ledger_.identities[i])) {
-        auto& row = by_identity.at(ledger_.identities[i])->row;
-        if (row) return refused("two rows look alike");
-        row = i;
+    LedgerRows::Cursor known(ledger_.rows);
+    for (std::size_t i = 0; i < ledger_.rows.size(); ++i) {
+      KL_ASSIGN(const LedgerRow* row, known.next());
+      if (identities.has(row->identity)) {
+        auto& change = *by_identity.at(row->identity);
+        if (change.row) return refused("two rows look alike");
+        change.row = i;
+        change.known_path = row->path;
       }
-      if (paths.has(ledger_.paths[i]) && !holders_.emplace(ledger_.paths[i], i).second) {
+      if (paths.has(row->path) && !holders_.emplace(row->path, i).second) {
         return refused("two paths look alike");
       }
     }
@@ -179,7 +167,7 @@ class DeltaPlanner {
       if (!change.removed) continue;
       auto path = std::exchange(out_.writes[i], {});
       if (!change.row) continue;  // the branch was ahead of what was confirmed
-      if (ledger_.paths[*change.row] != change.path) return refused("a row moved");
+      if (change.known_path != change.path) return refused("a row moved");
       freed_.emplace(change.path, std::move(path));
       gone_.push_back(*change.row);
     }
@@ -199,8 +187,8 @@ class DeltaPlanner {
         return refused("two rows want one path: " + out_.writes[i]);
       }
       if (change.row) {
-        if (ledger_.paths[*change.row] != change.path) return refused("a row moved");
-        if (!out_.next.sizes.empty()) out_.next.sizes[*change.row] = change.size;
+        if (change.known_path != change.path) return refused("a row moved");
+        sizes_[*change.row] = change.size;
         continue;
       }
       const auto holder = holders_.find(change.path);
@@ -217,18 +205,16 @@ class DeltaPlanner {
   /// Brings the ledger's rows to the new state.
   base::Result<> settle_rows() {
     auto& next = out_.next;
-    drop(next.identities, gone_);
-    drop(next.paths, gone_);
-    drop(next.sizes, gone_);
-    if (next.identities.size() + fresh_.size() != pass_.changes->row_count()) {
+    if (pass_.head.max_bytes == 0) sizes_.clear();
+    KL_ASSIGN(next.rows, ledger_.rows.edited(gone_, sizes_));
+    if (next.rows.size() + fresh_.size() != pass_.changes->row_count()) {
       return refused("rows are missing");
     }
     if (fresh_.empty()) return {};
     // Without parts and index the order of rows shows nowhere.
     if (pass_.head.max_bytes == 0 && next.layout.index_paths.empty()) {
       for (const auto& [identity, change] : fresh_) {
-        next.identities.push_back(identity);
-        next.paths.push_back(change->path);
+        KL_TRY(next.rows.add({identity, change->path, 0}));
       }
       return {};
     }
@@ -237,28 +223,22 @@ class DeltaPlanner {
 
   base::Result<> order_rows() {
     KL_ASSIGN(const auto* rows, all_rows());
-    auto& next = out_.next;
-    auto identities = std::exchange(next.identities, {});
-    auto paths = std::exchange(next.paths, {});
-    auto sizes = std::exchange(next.sizes, {});
-    const bool sized = pass_.head.max_bytes > 0;
-    std::size_t old = 0;
+    auto& into = out_.next.rows;
+    const auto old = std::exchange(into, into.empty_copy());
+    LedgerRows::Cursor cursor(old);
+    KL_ASSIGN(const LedgerRow* known, cursor.next());
     KL_TRY(rows->for_each_key([&](const inventory::RowView& row) -> base::Result<> {
       const auto identity = identity_hash(row);
-      next.identities.push_back(identity);
-      if (old < identities.size() && identities[old] == identity) {
-        next.paths.push_back(paths[old]);
-        if (sized) next.sizes.push_back(sizes[old]);
-        ++old;
+      if (known != nullptr && known->identity == identity) {
+        KL_TRY(into.add(*known));
+        KL_ASSIGN(known, cursor.next());
         return {};
       }
       const auto fresh = fresh_.find(identity);
       if (fresh == fresh_.end()) return refused("a row that was not there");
-      next.paths.push_back(fresh->second->path);
-      if (sized) next.sizes.push_back(fresh->second->size);
-      return {};
+      return into.add({identity, fresh->second->path, fresh->second->size});
     }));
-    if (next.identities.size() != pass_.changes->row_count()) return refused("rows are missing");
+    if (into.size() != pass_.changes->row_count()) return refused("rows are missing");
     return {};
   }
 
@@ -275,12 +255,14 @@ class DeltaPlanner {
 
   base::Result<> cut() {
     auto& next = out_.next;
-    const auto count = next.identities.size();
+    const auto count = next.rows.size();
     inventory::PartCutter cutter(envelope_meta(pass_.head), pass_.head.max_bytes, count);
     std::vector<inventory::Part> parts = {{.first = 0, .last = count}};
     if (pass_.head.max_bytes > 0) {
-      for (const auto size : next.sizes) {
-        if (!cutter.add(size)) return refused("a row alone exceeds the ceiling");
+      LedgerRows::Cursor cursor(next.rows);
+      for (std::size_t i = 0; i < count; ++i) {
+        KL_ASSIGN(const LedgerRow* row, cursor.next());
+        if (!cutter.add(row->size)) return refused("a row alone exceeds the ceiling");
       }
       parts = cutter.finish();
     }
@@ -303,25 +285,38 @@ class DeltaPlanner {
     }
     for (std::size_t i = 0; i < next.layout.parts.size(); ++i) {
       const auto [first, last] = next.layout.parts[i];
-      const auto [old_first, old_last] = ledger_.layout.parts[i];
-      const auto now = std::span(next.identities).subspan(first, last - first);
-      const auto then = std::span(ledger_.identities).subspan(old_first, old_last - old_first);
-      if (std::ranges::equal(now, then) &&
-          std::ranges::none_of(now, [&](std::uint64_t id) { return written.has(id); })) {
-        continue;
-      }
+      KL_ASSIGN(const bool same, same_rows(next.layout.parts[i], ledger_.layout.parts[i], written));
+      if (same) continue;
       KL_ASSIGN(auto index, index_of(first, last, next.layout.index_paths[i]));
       out_.indexes.push_back(std::move(index));
     }
     return {};
   }
 
+  using Range = std::pair<std::size_t, std::size_t>;
+
+  /// True when these rows are those of the ledger, and none of them is written.
+  base::Result<bool> same_rows(const Range& now, const Range& then, const Wanted& written) const {
+    const auto count = now.second - now.first;
+    if (then.second - then.first != count) return false;
+    LedgerRows::Cursor ours(out_.next.rows, now.first);
+    LedgerRows::Cursor theirs(ledger_.rows, then.first);
+    for (std::size_t i = 0; i < count; ++i) {
+      KL_ASSIGN(const LedgerRow* row, ours.next());
+      KL_ASSIGN(const LedgerRow* old, theirs.next());
+      if (row->identity != old->identity || written.has(row->identity)) return false;
+    }
+    return true;
+  }
+
   base::Result<File> index_of(std::size_t first, std::size_t last, const std::string& path) {
     KL_ASSIGN(const auto* rows, all_rows());
     PathList paths;
+    LedgerRows::Cursor known(out_.next.rows, first);
     KL_TRY(rows->for_key_range(first, last, [&](const inventory::RowView& row) -> base::Result<> {
       KL_ASSIGN(auto drafted, row_paths_.path(row));
-      if (path_hash(drafted.path) != out_.next.paths[first + paths.size()]) {
+      KL_ASSIGN(const LedgerRow* at, known.next());
+      if (path_hash(drafted.path) != at->path) {
         return refused("a row is not where the template puts it");
       }
       paths.add(drafted.path);
@@ -341,6 +336,7 @@ class DeltaPlanner {
       holders_;                                           ///< of wanted paths: place in the ledger
   std::unordered_map<std::uint64_t, std::string> freed_;  ///< paths of rows that went
   std::vector<std::size_t> gone_;                         ///< places in the ledger, sorted
+  std::map<std::size_t, std::uint32_t> sizes_;            ///< of rows that stay: by place
   std::unordered_map<std::uint64_t, const Change*> fresh_;  ///< rows that the ledger has not
   std::optional<inventory::RowSet> rows_;
 };

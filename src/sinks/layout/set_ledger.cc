@@ -23,7 +23,8 @@ std::uint64_t identity_hash(const inventory::RowView& row) {
 
 base::Result<SetLedger> SetLedger::of(const Export& exp, std::string set_hash,
                                       const LayoutSpec& spec, const LaidOut& layout,
-                                      const std::vector<std::string>& kept) {
+                                      const std::vector<std::string>& kept,
+                                      const std::filesystem::path& scratch) {
   SetLedger out;
   out.head = exp;
   out.head.rows = nullptr;
@@ -46,11 +47,8 @@ base::Result<SetLedger> SetLedger::of(const Export& exp, std::string set_hash,
   plan.index_paths = layout.index_paths;
   plan.parts = layout.parts;
 
-  const auto count = layout.row_paths.size();
-  out.identities.reserve(count);
-  out.paths.reserve(count);
+  out.rows = LedgerRows(scratch);
   const bool sized = exp.max_bytes > 0;
-  if (sized) out.sizes.reserve(count);
   const RowPaths templated(exp, spec);
   std::string text;
   auto next = layout.row_paths.begin();
@@ -58,18 +56,20 @@ base::Result<SetLedger> SetLedger::of(const Export& exp, std::string set_hash,
     const std::string& path = *next;
     KL_ASSIGN(const auto draft, templated.path(row));
     if (draft.path != path) out.contested.push_back(path_hash(draft.path));
-    out.identities.push_back(identity_hash(row));
-    out.paths.push_back(path_hash(path));
+    LedgerRow known{identity_hash(row), path_hash(path), 0};
     ++next;
-    if (!sized) return {};
-    text.clear();
-    inventory::append_row_json(text, row);
-    out.sizes.push_back(static_cast<std::uint32_t>(text.size()));
-    return {};
+    if (sized) {
+      text.clear();
+      inventory::append_row_json(text, row);
+      known.size = static_cast<std::uint32_t>(text.size());
+    }
+    if (std::ranges::find(layout.unlike_rows, out.rows.size()) != layout.unlike_rows.end()) {
+      out.unlike.push_back(known.identity);
+    }
+    return out.rows.add(known);
   };
   KL_TRY(sized ? exp.rows->for_each(add) : exp.rows->for_each_key(add));
   std::ranges::sort(out.contested);
-  for (const auto number : layout.unlike_rows) out.unlike.push_back(out.identities[number]);
   return out;
 }
 

@@ -9,9 +9,8 @@
 
 #include "base/result.h"
 #include "sinks/files/folder.h"
-#include "sinks/git/oid.h"
 
-namespace kollect::sinks::git {
+namespace kollect::sinks {
 
 /// Writes all of the text at this place of the file, which errors call `shown`.
 base::Result<> write_at(const Fd& file, off_t at, std::string_view text, std::string_view shown);
@@ -22,7 +21,4 @@ base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string
 /// An empty file without a name; `path` is where it is made. Gone with its handle.
 base::Result<Fd> nameless_file(const std::filesystem::path& path);
 
-/// SHA-1 of all that the file holds.
-base::Result<Oid> sha1_of(const Fd& file, std::string_view shown);
-
-}  // namespace kollect::sinks::git
+}  // namespace kollect::sinks

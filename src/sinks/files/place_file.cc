@@ -1,14 +1,11 @@
-#include "sinks/git/place_file.h"
+#include "sinks/files/place_file.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <memory>
 
-namespace kollect::sinks::git {
+namespace kollect::sinks {
 
 base::Result<> write_at(const Fd& file, off_t at, std::string_view text, std::string_view shown) {
   while (!text.empty()) {
@@ -39,23 +36,4 @@ base::Result<Fd> nameless_file(const std::filesystem::path& path) {
   return file;
 }
 
-base::Result<Oid> sha1_of(const Fd& file, std::string_view shown) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> hash(EVP_MD_CTX_new(),
-                                                                     &EVP_MD_CTX_free);
-  EVP_DigestInit_ex(hash.get(), EVP_sha1(), nullptr);
-  std::array<unsigned char, 65536> piece{};
-  off_t at = 0;
-  while (true) {
-    const auto n = ::pread(file.get(), piece.data(), piece.size(), at);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error("cannot read", std::string(shown), errno);
-    if (n == 0) break;
-    EVP_DigestUpdate(hash.get(), piece.data(), static_cast<std::size_t>(n));
-    at += n;
-  }
-  Oid sum;
-  EVP_DigestFinal_ex(hash.get(), sum.bytes.data(), nullptr);
-  return sum;
-}
-
-}  // namespace kollect::sinks::git
+}  // namespace kollect::sinks
