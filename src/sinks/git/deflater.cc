@@ -178,16 +178,16 @@ Deflater::~Deflater() {
   deflateEnd(&stream_);
 }
 
-void Deflater::run(ObjectType type, const Pieces& content, std::string& out) {
+void Deflater::run(ObjectType type, const Pieces& content, std::string& out, const Grown& grown) {
   const auto small = type == ObjectType::kTree ? SmallDeflater::kMost : kSmallFile;
   const auto text = content.only_piece();
   if (text && text->size() <= small) return small_.run(*text, out);
   deflateReset(&stream_);
-  content.visit([&](std::string_view piece) { feed(piece, Z_NO_FLUSH, out); });
-  feed({}, Z_FINISH, out);
+  content.visit([&](std::string_view piece) { feed(piece, Z_NO_FLUSH, out, grown); });
+  feed({}, Z_FINISH, out, grown);
 }
 
-void Deflater::feed(std::string_view text, int flush, std::string& out) {
+void Deflater::feed(std::string_view text, int flush, std::string& out, const Grown& grown) {
   std::array<unsigned char, 16384> buffer{};
   stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
   stream_.avail_in = static_cast<uInt>(text.size());
@@ -196,6 +196,7 @@ void Deflater::feed(std::string_view text, int flush, std::string& out) {
     stream_.avail_out = buffer.size();
     deflate(&stream_, flush);
     out.append(reinterpret_cast<const char*>(buffer.data()), buffer.size() - stream_.avail_out);
+    grown();
   } while (stream_.avail_out == 0);
 }
 

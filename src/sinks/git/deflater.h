@@ -6,6 +6,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,11 +51,14 @@ class Deflater {
 
   /// False: there was no memory; nothing may be compressed.
   [[nodiscard]] bool ok() const { return ok_; }
+  /// Called while a large content grows `out`, which it may empty.
+  using Grown = std::function<void()>;
   /// Appends the compressed content.
-  void run(ObjectType type, const Pieces& content, std::string& out);
+  void run(
+      ObjectType type, const Pieces& content, std::string& out, const Grown& grown = [] {});
 
  private:
-  void feed(std::string_view text, int flush, std::string& out);
+  void feed(std::string_view text, int flush, std::string& out, const Grown& grown);
 
   SmallDeflater small_;
   z_stream stream_{};

@@ -16,6 +16,7 @@ namespace kollect::sinks::git {
 namespace {
 
 constexpr std::size_t kCountAt = 8;
+constexpr std::size_t kBuffer = 1U << 20U;
 
 /// Type and size as the pack format writes them: four bits, then seven a byte.
 void append_head(std::string& out, ObjectType type, std::size_t size) {
@@ -82,13 +83,26 @@ base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& co
   KL_ASSIGN(const bool twice, impl_->objects.contains(oid));
   if (twice) return {};
   std::string& out = impl_->buffer;
-  const std::size_t begin = out.size();
+  const std::uint64_t offset = impl_->flushed + out.size();
+  std::size_t counted = out.size();
+  uLong crc = 0;
+  const auto count_up = [&] {
+    crc = ::crc32(crc, reinterpret_cast<const Bytef*>(out.data() + counted),
+                  static_cast<uInt>(out.size() - counted));
+    counted = out.size();
+  };
+  base::Result<> flushed;
   append_head(out, type, content.size());
-  impl_->deflater.run(type, content, out);
-  const auto crc = ::crc32(0, reinterpret_cast<const Bytef*>(out.data() + begin),
-                           static_cast<uInt>(out.size() - begin));
-  KL_TRY(impl_->objects.add({oid, static_cast<std::uint32_t>(crc), impl_->flushed + begin}));
-  return impl_->flush(1U << 20U);
+  impl_->deflater.run(type, content, out, [&] {
+    if (out.size() <= kBuffer || !flushed.has_value()) return;
+    count_up();
+    flushed = impl_->flush(0);
+    counted = out.size();
+  });
+  KL_TRY(std::move(flushed));
+  count_up();
+  KL_TRY(impl_->objects.add({oid, static_cast<std::uint32_t>(crc), offset}));
+  return impl_->flush(kBuffer);
 }
 
 base::Result<> PackWriter::finish() {

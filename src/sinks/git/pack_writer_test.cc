@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <random>
 
 #include "base/files.h"
 #include "sinks/git/git_command.h"
@@ -36,6 +37,21 @@ Oid numbered(unsigned char first, unsigned char last) {
   return oid;
 }
 
+/// Bytes that nothing makes smaller.
+std::string noise(std::size_t size) {
+  std::mt19937 random(5);  // NOLINT(cert-msc51-cpp): the same bytes in every run
+  std::string out;
+  while (out.size() < size) out += static_cast<char>(random() & 0xffU);
+  return out;
+}
+
+std::string only_pack(const std::string& repository) {
+  for (const auto& entry : std::filesystem::directory_iterator(repository + "/objects/pack")) {
+    if (entry.path().extension() == ".pack") return entry.path().filename().string();
+  }
+  return "";
+}
+
 TEST(PackWriter, GitReadsWhatWasInstalled) {
   const auto folder = base::TempDir::create();
   ASSERT_TRUE(folder.has_value());
@@ -45,7 +61,8 @@ TEST(PackWriter, GitReadsWhatWasInstalled) {
   ASSERT_TRUE(pack.has_value());
   std::vector<std::pair<Oid, std::string>> written;
   for (int i = 0; i < 1000; ++i) {
-    const std::string text(static_cast<std::size_t>(i * 7), static_cast<char>('a' + i % 26));
+    std::string text(static_cast<std::size_t>(i * 7), static_cast<char>('a' + i % 26));
+    if (i == 500) text = noise(5U << 20U);  // larger than what is held back before it is written
     const Pieces content = pieces(text);
     written.emplace_back(hash_object(ObjectType::kBlob, content), text);
     ASSERT_TRUE(pack->add(ObjectType::kBlob, written.back().first, content).has_value());
@@ -55,6 +72,12 @@ TEST(PackWriter, GitReadsWhatWasInstalled) {
 
   git({"-C", repository, "fsck", "--strict", "--no-dangling"});
   EXPECT_THAT(git({"-C", repository, "count-objects", "-v"}), HasSubstr("in-pack: 1000\npacks: 1"));
+  // Git's own index of the pack has the same sums and places.
+  const auto pack_file = repository + "/objects/pack/" + only_pack(repository);
+  const auto again = (folder->path() / "again.idx").string();
+  git({"index-pack", "-o", again, pack_file});
+  EXPECT_EQ(base::read_file(again).value(),
+            base::read_file(std::filesystem::path(pack_file).replace_extension(".idx")).value());
   for (const int i : {0, 1, 500, 999}) {
     const auto& [oid, text] = written.at(static_cast<std::size_t>(i));
     EXPECT_EQ(git({"-C", repository, "cat-file", "blob", oid.hex()}), text);
