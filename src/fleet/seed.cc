@@ -44,8 +44,13 @@ base::Result<Content> parse_seed(const std::string& text) {
 }
 
 base::Result<Content> read_seed(const std::filesystem::path& file) {
-  KL_ASSIGN(const std::string text, base::read_file(file));
-  auto content = parse_seed(text);
+  const auto text = base::read_file(file);
+  if (!text) {
+    return base::configuration(fmt::format(
+        "SEED_FILE: {}; {{\"clusters\": [], \"platform_components\": []}} in it is an empty fleet",
+        text.error().message));
+  }
+  auto content = parse_seed(*text);
   if (!content) return content.error().with_prefix("seed " + file.string());
   return content;
 }

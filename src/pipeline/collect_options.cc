@@ -21,7 +21,7 @@ void add_input_flags(CLI::App& app, CollectOptions& o) {
   cli::add_flag_list(app, "--context", o.contexts,
                      "Context name or pattern, comma lists and repeats allowed; default: current");
   cli::add_flag_value(app, "--namespace", o.ns,
-                      "Collect this namespace only, whatever the targets say");
+                      "Collect this namespace only, whatever the targets say; rows of others go");
   cli::add_flag_list(app, "--manifests", o.manifests,
                      "Objects from files, folders or - (stdin) instead of a cluster (repeatable)")
       ->check(cli::not_empty());

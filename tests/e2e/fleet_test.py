@@ -451,7 +451,7 @@ namespaces:
 class Settings(harness.Case):
     def test_wrong_settings_are_told(self):
         cases = ((dict(AUTH_TOKEN=None), "AUTH_TOKEN"), (dict(API_MODE="both"), "API_MODE"), (dict(STORE_BACKEND="disk"), "STORE_BACKEND"),
-                 (dict(DATABASE_URL="mysql://x"), "DATABASE_URL"), (dict(LISTEN_ADDR="8080"), "LISTEN_ADDR"), (dict(SEED_FILE="/none"), "/none"),
+                 (dict(DATABASE_URL="mysql://x"), "DATABASE_URL"), (dict(LISTEN_ADDR="8080"), "LISTEN_ADDR"), (dict(SEED_FILE="/none"), "SEED_FILE: cannot read /none"),
                  (dict(OPENAPI_FILE="/none"), "OPENAPI_FILE"))
         for settings, named in cases:
             with self.subTest(named):
