@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/strings.h"
+#include "readapi/query.h"
 
 namespace kollect::readapi {
 namespace {
@@ -23,6 +24,27 @@ void visit(const Value& value,
   for (const auto& [key, one] : value.as_object()) {
     see(key, one);
     visit(one, see);
+  }
+}
+
+TEST(OpenApi, ItsParametersAreThoseOfTheQuery) {
+  std::set<std::string> names;
+  const Value document = open_api();
+  const auto take = [&](const Value& parameter) {
+    if (parameter.text("in") == "query") names.emplace(parameter.text("name"));
+  };
+  visit(document, [&](std::string_view key, const Value& value) {
+    if (key == "parameters" && value.is_array()) {
+      for (const Value& one : value.as_array()) take(one);
+    }
+    if (key == "parameters" && value.is_object()) {
+      for (const auto& [name, one] : value.as_object()) take(one);
+    }
+  });
+  EXPECT_GT(names.size(), 20U);
+  for (const std::string& name : names) {
+    const std::string sent = name == "attr" ? "attr.x" : name;
+    EXPECT_EQ(unknown_parameter({{sent, "1"}}), "") << name;
   }
 }
 

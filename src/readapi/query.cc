@@ -17,6 +17,30 @@ constexpr std::array<std::string_view, 13> kColumns = {
     "targetName",         "uid",     "version"};
 constexpr std::string_view kAttribute = "attributes.";
 constexpr std::string_view kAttributeFilter = "attr.";
+/// Of all routes, as the description of the API has them.
+constexpr std::array<std::string_view, 23> kParameters = {"at",
+                                                          "by",
+                                                          "cluster",
+                                                          "cursor",
+                                                          "fields",
+                                                          "format",
+                                                          "group",
+                                                          "inventory",
+                                                          "kind",
+                                                          "limit",
+                                                          "inventoryNamespace",
+                                                          "lastEventId",
+                                                          "name",
+                                                          "namespace",
+                                                          "offset",
+                                                          "q",
+                                                          "since",
+                                                          "sort",
+                                                          "target",
+                                                          "total",
+                                                          "uid",
+                                                          "until",
+                                                          "version"};
 /// Whoever names more wants all of them.
 constexpr std::size_t kMostColumns = 256;
 
@@ -107,6 +131,24 @@ base::Result<RowFilter> read_filter(const Parameters& parameters) {
 std::optional<std::string_view> attribute_of(std::string_view column) {
   if (!column.starts_with(kAttribute)) return std::nullopt;
   return column.substr(kAttribute.size());
+}
+
+std::string unknown_parameter(const Parameters& parameters) {
+  for (const auto& [name, value] : parameters) {
+    if (name.starts_with(kAttributeFilter) ||
+        std::ranges::find(kParameters, name) != kParameters.end()) {
+      continue;
+    }
+    // A header takes no other characters; who sends such names knows which.
+    const bool plain = std::ranges::all_of(name, [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+             c == '_' || c == '-' || c == '.';
+    });
+    const auto near = base::near_names(name, {kParameters.begin(), kParameters.end()});
+    return fmt::format("no route knows the parameter{}{}{}", plain ? " " : "", plain ? name : "",
+                       near.empty() ? "" : "; did you mean " + near.front() + "?");
+  }
+  return {};
 }
 
 std::string first_of(const Parameters& parameters, const std::string& name) {

@@ -35,6 +35,10 @@ struct Query {
 /// and parameters that nobody knows are no error, as the spec has it.
 base::Result<Query> read_query(const Parameters& parameters);
 
+/// Of the parameters that no route knows the first one, with what was probably meant, for a header
+/// `Warning`: a misspelt filter gives all rows. "" where all are known.
+std::string unknown_parameter(const Parameters& parameters);
+
 /// The first value, without blanks at its ends; "" where there is none.
 std::string first_of(const Parameters& parameters, const std::string& name);
 /// Error: configuration, where it is there and no RFC 3339.

@@ -149,13 +149,18 @@ http::Answer Service::Impl::answer(const http::ServerRequest& request) {
     }
   }
   if (auto refused = admit(call)) return std::move(*refused);
-  return dispatch(call);
+  http::Answer answer = dispatch(call);
+  if (const std::string unknown = unknown_parameter(call.parameters); !unknown.empty()) {
+    answer.headers.emplace_back("Warning", fmt::format("299 - \"{}\"", unknown));
+  }
+  return answer;
 }
 
 void Service::Impl::finish(const http::ServerRequest& request, http::Answer& answer) {
   if (const std::string origin = allowed_origin(request, options.cors_origins); !origin.empty()) {
     answer.headers.emplace_back("Access-Control-Allow-Origin", origin);
-    answer.headers.emplace_back("Access-Control-Expose-Headers", "ETag, Content-Disposition");
+    answer.headers.emplace_back("Access-Control-Expose-Headers",
+                                "ETag, Content-Disposition, Warning");
   }
   if (!options.cors_origins.empty()) answer.headers.emplace_back("Vary", "Origin");
   answer.headers.emplace_back("X-Content-Type-Options", "nosniff");

@@ -161,6 +161,19 @@ TEST_F(ServiceTest, SingleAttributesOfAnyTypeAndName) {
   EXPECT_EQ(testing::drained(ask("/v1alpha1/export", "format=ndjson&" + query)), item + "\n");
 }
 
+// They are passed over, as the spec has it, but a misspelt filter is not silent.
+TEST_F(ServiceTest, ParametersThatNoRouteKnowsAreTold) {
+  EXPECT_EQ(header(ask("/v1alpha1/inventory", "name=n03&attr.x=1&at="), "Warning"), "");
+  const http::Answer answer = ask("/v1alpha1/inventory", "knd=Deployment");
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(header(answer, "Warning"),
+            "299 - \"no route knows the parameter knd; did you mean kind?\"");
+  EXPECT_EQ(header(ask("/v1alpha1/groups", "by=kind&pretty=1"), "Warning"),
+            "299 - \"no route knows the parameter pretty\"");
+  EXPECT_EQ(header(ask("/v1alpha1/clusters", "colour%0d%0aX=17"), "Warning"),
+            "299 - \"no route knows the parameter\"");
+}
+
 TEST_F(ServiceTest, WhatCannotBeIsSaid) {
   for (const char* query :
        {"sort=colour", "sort=attributes", "sort=attributes.", "fields=colour", "at=yesterday",
