@@ -1,8 +1,10 @@
 """What the runs of the program from outside share. KOLLECT names the program (set by ctest)."""
+import atexit
 import hashlib
 import json
 import os
 import pathlib
+import random
 import socket
 import sqlite3
 import subprocess
@@ -125,9 +127,21 @@ class Case(unittest.TestCase):
 
 
 def free_port():
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        return listening.getsockname()[1]
+    """One that nobody has, below the range that the system takes ports of connections from: one of those might be gone before somebody listens."""
+    while True:
+        port = random.randrange(20000, 32000)
+        with socket.socket() as listening:
+            try:
+                listening.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
+
+
+def ends_with_us(process):
+    """Killed at the end of the tests if it runs still: where a test cannot begin nobody stops it, and it holds the pipe that ctest reads."""
+    atexit.register(lambda: process.poll() is None and process.kill())
+    return process
 
 
 def main():

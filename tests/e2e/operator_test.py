@@ -88,10 +88,10 @@ class Operator:
     def __init__(self, folder, *flags, before_start=None, program=harness.KOLLECT):
         self.log = open(pathlib.Path(folder) / f"operator-{time.monotonic_ns()}.log", "w+", encoding="utf-8")
         env = harness.environment(KOLLECT_GIT_MIRROR_DIR=str(pathlib.Path(folder) / "mirrors"), **ENVIRONMENT)
-        self.process = subprocess.Popen(
+        self.process = harness.ends_with_us(subprocess.Popen(
             [program, "operator", "--kubeconfig", KUBE["KUBECONFIG"], "--allow-loopback-sinks", "--log-level", "debug",
              "--health-probe-bind-address", "0", *flags], stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL, env=env,
-            preexec_fn=before_start)
+            preexec_fn=before_start))
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -23,9 +23,9 @@ class Sandbox:
         (config / "0-crds.yaml").write_text(crds(without), encoding="utf-8")
         (config / "1-manifests.yaml").write_text(manifests, encoding="utf-8")
         self.kubeconfig = folder / "kubeconfig"
-        self.process = subprocess.Popen(
+        self.process = harness.ends_with_us(subprocess.Popen(
             [harness.KOLLECT, "sandbox", "--load", str(config), "--kubeconfig-out", str(self.kubeconfig), "--bookmark-interval", bookmarks,
-             "--log-level", "warn", *(["--no-crds"] if without else []), *flags], stdout=subprocess.PIPE, text=True)
+             "--log-level", "warn", *(["--no-crds"] if without else []), *flags], stdout=subprocess.PIPE, text=True))
         self.url = self.process.stdout.readline().strip()
 
     def ask(self, method, path, body=None, content="application/json"):
