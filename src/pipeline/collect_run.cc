@@ -108,6 +108,7 @@ base::Result<> CollectRun::choose_contexts() {
       KL_ASSIGN(stdin_text, invocation_.read_in());
     }
     KL_ASSIGN(manifests_, read_manifest_objects(options_.manifests, stdin_text));
+    for (const std::string& warning : near_misses(*manifests_, plan_)) warn(warning);
   } else {
     KL_ASSIGN(kubeconfig_, kube::Kubeconfig::load_default(options_.kubeconfig, invocation_.env));
     KL_ASSIGN(kube::ContextSelection selection,

@@ -111,10 +111,25 @@ TEST_F(Mistakes, KindThatNoManifestHasIsToldWhenAnotherIsNear) {
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.err, HasSubstr("f/target.yaml:1: target x/t reads ConfigMpa (core), and no "
                                  "manifest is one; there is ConfigMap (core)"));
+  run = program_.run({"collect", "--config", program_.path("f"), "--manifests",
+                      program_.path("dump.yaml"), "--output", program_.path("o2"), "--strict"});
+  EXPECT_EQ(run.code, 2);
+  EXPECT_FALSE(program_.exists("o2"));
   replace("f/profile.yaml", "{version: v1, kind: ConfigMpa}",
           "{group: apps, version: v1, kind: ConfigMap}");
   run = collect(program_.path("dump.yaml"));
   EXPECT_THAT(run.err, HasSubstr("reads ConfigMap (apps), and no manifest is one"));
+  // What another target reads stands for itself.
+  program_.write(
+      "f/more.yaml",
+      base::replace_all(base::replace_all(testing::kConfigMapProfile, "name: cm", "name: m"),
+                        "ConfigMap", "ConfigMaq") +
+          "---\n" +
+          base::replace_all(base::replace_all(testing::kConfigMapTarget, "name: t", "name: u"),
+                            "profileRef: cm", "profileRef: m"));
+  replace("f/profile.yaml", "{group: apps, version: v1", "{version: v1");
+  EXPECT_THAT(collect(program_.path("dump.yaml")).err, Not(HasSubstr("no manifest is one")));
+  std::filesystem::remove(program_.path("f/more.yaml"));
   replace("f/profile.yaml", "kind: ConfigMap", "kind: Certificate");
   EXPECT_THAT(collect(program_.path("dump.yaml")).err, Not(HasSubstr("no manifest is one")));
 }

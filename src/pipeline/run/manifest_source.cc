@@ -235,35 +235,21 @@ std::string name_of(std::string_view group, std::string_view kind) {
   return fmt::format("{} ({})", kind, group.empty() ? "core" : group);
 }
 
-/// A target whose kind is not among the inputs is empty, and that is no fault unless something
-/// among them looks like what was meant: another spelling or group of the kind.
-void warn_of_near_misses(const Plan& plan, const ManifestObjects& input,
-                         std::vector<std::string>& warnings) {
-  std::map<std::string, std::set<std::string>> there;  // names of types by kind
-  for (const ManifestObject& object : input.objects) {
-    const ObjectType& type = object.type;
-    there[type.kind].insert(name_of(type.group, type.kind));
+/// Of kinds and groups that no target reads those that look like `wanted`. A kind of Kubernetes
+/// itself is spelt right.
+std::vector<std::string> meant_by(const api::GroupVersionKind& wanted,
+                                  const std::set<std::pair<std::string, std::string>>& unwanted) {
+  std::vector<std::string> kinds = {wanted.kind};
+  if (!builtin_is_namespaced(wanted.group, wanted.kind)) {
+    std::vector<std::string> others;
+    for (const auto& [kind, group] : unwanted) others.push_back(kind);
+    for (std::string& near : base::near_names(wanted.kind, others)) kinds.push_back(near);
   }
-  std::vector<std::string> kinds;
-  for (const auto& [kind, names] : there) kinds.push_back(kind);
-  for (const TargetPlan& target : plan.targets) {
-    if (target.suspended) continue;
-    for (const api::GroupVersionKind& wanted : target.selection.kinds()) {
-      const std::string name = name_of(wanted.group, wanted.kind);
-      const auto same = there.find(wanted.kind);
-      if (same != there.end() && same->second.contains(name)) continue;
-      const auto near = same != there.end() ? std::vector<std::string>{wanted.kind}
-                                            : base::near_names(wanted.kind, kinds);
-      if (near.empty()) continue;
-      std::vector<std::string> names;
-      for (const std::string& kind : near) {
-        names.insert(names.end(), there[kind].begin(), there[kind].end());
-      }
-      warnings.push_back(fmt::format("{}: target {} reads {}, and no manifest is one; there is {}",
-                                     target.where, target.title(), name,
-                                     base::join(names, ", ")));
-    }
+  std::vector<std::string> names;
+  for (const auto& [kind, group] : unwanted) {
+    if (std::ranges::find(kinds, kind) != kinds.end()) names.push_back(name_of(group, kind));
   }
+  return names;
 }
 
 }  // namespace
@@ -298,6 +284,30 @@ base::Result<ManifestObjects> read_manifest_objects(const std::vector<std::strin
   return objects;
 }
 
+std::vector<std::string> near_misses(const ManifestObjects& input, const Plan& plan) {
+  std::set<std::pair<std::string, std::string>> unwanted;  // kind and group
+  for (const ManifestObject& object : input.objects) {
+    unwanted.emplace(object.type.kind, object.type.group);
+  }
+  const auto there = unwanted;
+  for (const TargetPlan& target : plan.targets) {
+    for (const auto& wanted : target.selection.kinds()) unwanted.erase({wanted.kind, wanted.group});
+  }
+  std::vector<std::string> warnings;
+  for (const TargetPlan& target : plan.targets) {
+    if (target.suspended) continue;
+    for (const api::GroupVersionKind& wanted : target.selection.kinds()) {
+      if (there.contains({wanted.kind, wanted.group})) continue;
+      const std::vector<std::string> near = meant_by(wanted, unwanted);
+      if (near.empty()) continue;
+      warnings.push_back(fmt::format("{}: target {} reads {}, and no manifest is one; there is {}",
+                                     target.where, target.title(),
+                                     name_of(wanted.group, wanted.kind), base::join(near, ", ")));
+    }
+  }
+  return warnings;
+}
+
 ContextResult collect_manifests(const base::Context& context, const ManifestObjects& input,
                                 const Plan& plan, const std::string& cluster,
                                 const std::string& only_namespace) {
@@ -311,7 +321,6 @@ ContextResult collect_manifests(const base::Context& context, const ManifestObje
   if (!only_namespace.empty() && !input.namespaces.contains(only_namespace)) {
     result.warnings.push_back(fmt::format("no manifest mentions namespace {}", only_namespace));
   }
-  warn_of_near_misses(plan, input, result.warnings);
   std::vector<Lane> lanes;
   for (std::size_t i = 0; i < plan.targets.size(); ++i) {
     const TargetPlan& target = plan.targets[i];

@@ -32,6 +32,11 @@ struct ManifestObjects {
 base::Result<ManifestObjects> read_manifest_objects(const std::vector<std::string>& paths,
                                                     std::string_view stdin_text);
 
+/// A target whose kind is not among the inputs is empty, and that is no fault unless something
+/// among them that no target reads looks like what was meant: another spelling or group of the
+/// kind. A line for each.
+std::vector<std::string> near_misses(const ManifestObjects& input, const Plan& plan);
+
 /// Judges and extracts all objects for all targets. `only_namespace`: --namespace, warned about
 /// when nothing mentions it.
 ContextResult collect_manifests(const base::Context& context, const ManifestObjects& input,
