@@ -311,6 +311,21 @@ class Views(Console):
         for page, query in (("", {}), ("inventory", {"kind": "Deployment"}), ("inventories", {})):
             self.open(page, **query).wait("document.querySelector('.figure, .row') !== null", page)
             self.assertLessEqual(self.browser.run("document.documentElement.scrollWidth"), 390, page)
+        # What a row is about can be read without scrolling.
+        self.open("inventory", kind="Deployment")
+        self.browser.wait(f"document.querySelector({json.dumps(ROWS)}) !== null && document.querySelector('.skeleton') === null", "rows")
+        ends = self.browser.run(f"(e => e.getBoundingClientRect().right)(document.querySelector({json.dumps(ROWS + ' .name')}))")
+        self.assertLessEqual(ends, 390)
+
+    def test_attributes_have_columns(self):
+        """Long names too: the server is asked for the attributes that are shown and for no others."""
+        self.open("inventory", kind="Deployment", cluster="oslo-prod", namespace="shop-prod", name="checkout")
+        self.browser.run("localStorage.setItem('kollect.columns', JSON.stringify(['name', 'attr:images', 'attr:serviceAccount', 'attr:replicas']))")
+        self.browser.reload()
+        self.rows(1)
+        wanted = self.server.get("/v1alpha1/inventory?kind=Deployment&cluster=oslo-prod&namespace=shop-prod&name=checkout")["items"][0]["attributes"]
+        cells = self.browser.run(f"[...document.querySelectorAll({json.dumps(ROWS + ' > *')})].map(e => e.innerText.trim())")
+        self.assertEqual(cells, ["checkout", *wanted["images"], wanted["serviceAccount"], str(wanted["replicas"])])
 
     def test_first_view(self):
         """Its size is asserted; its time depends on the machine and is told."""

@@ -36,10 +36,13 @@ const kMembers: Record<string, string[]> = {
 export const attributeColumn = (name: string): Column<Item> =>
   plain(`attr:${name}`, name, 130, (item) => cellText(item.attributes?.[name]), { grow: 1, sort: `attributes.${name}` });
 
+/** Where there is room for two or three columns they begin with what a row is about. */
+const kNarrow = 700;
+
 export function defaultColumns(meta: Meta | undefined): string[] {
-  return meta && meta.store !== "operator"
-    ? ["cluster", "namespace", "kind", "name", "attributes", "exportedAt"]
-    : ["namespace", "kind", "name", "target", "attributes"];
+  const store = meta !== undefined && meta.store !== "operator";
+  if (innerWidth < kNarrow) return ["name", "namespace", "kind", store ? "cluster" : "target", "attributes"];
+  return store ? ["cluster", "namespace", "kind", "name", "attributes", "exportedAt"] : ["namespace", "kind", "name", "target", "attributes"];
 }
 
 const kept = remembered(() => localStorage, "kollect.columns");
