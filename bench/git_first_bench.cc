@@ -83,6 +83,7 @@ BENCHMARK(BM_FirstExport)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK(BM_FirstExport)
     ->Arg(200'000)
+    ->Arg(1'000'000)
     ->Iterations(1)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);

@@ -60,7 +60,7 @@ http {
   access_log $D/nginx-access.log;
   client_body_temp_path $D/tmp/body; proxy_temp_path $D/tmp/proxy; fastcgi_temp_path $D/tmp/fastcgi;
   uwsgi_temp_path $D/tmp/uwsgi; scgi_temp_path $D/tmp/scgi;
-  client_max_body_size 200m;
+  client_max_body_size 0;
   map "\$remote_user:\$request_uri" \$read_only_push { "~^ro:.*git-receive-pack" 1; default 0; }
   server {
     listen 127.0.0.1:$HTTP_PORT;

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kTypeMask = 0170000;
 constexpr unsigned kTypeFile = 0100000;
 
-/// Entries in unpacked folders, some 130 bytes each, before any are packed.
+/// Entries in unpacked folders, some 160 bytes each, before any are packed.
 constexpr std::size_t kMostUnpacked = 8192;
 /// What errors call the file of packed folders.
 constexpr std::string_view kAside = "the folders that were set aside";
@@ -40,26 +40,47 @@ std::string joined(std::string_view folder, std::string_view name) {
 
 }  // namespace
 
+struct TreeEditor::Entry {
+  unsigned mode = kModeFile;
+  Oid oid;
+  std::unique_ptr<Node> child;  ///< of a folder that is unpacked
+  Aside aside;                  ///< of a folder
+  bool was_packed = false;
+  /// The folder is packed and has changed: what it holds is set aside.
+  bool is_aside = false;
+  bool was_there = false;  ///< with is_aside: `oid` is what was read
+};
+
 struct TreeEditor::Node {
-  struct Entry {
-    unsigned mode = kModeFile;
-    Oid oid;
-    std::unique_ptr<Node> child;  // of a folder that was looked into
-  };
   std::optional<Oid> oid;  // as it was read
   bool loaded = false;
   bool changed = false;
-  bool packed = false;  // not loaded; entries of a changed folder are set aside
-  std::uint64_t aside_at = 0;
-  std::size_t aside_bytes = 0;
   std::map<std::string, Entry, std::less<>> entries;
 
   [[nodiscard]] std::string text() const;
   void read_text(std::string_view text);
 };
 
-/// Per entry: how much of the name before starts this one (a byte), length of the rest and mode
-/// (three bytes each), the rest, the object.
+namespace {
+
+constexpr unsigned kIsAside = 1U << 16U;  // above all modes
+constexpr unsigned kWasThere = 1U << 17U;
+
+void append_number(std::string& text, std::uint64_t number, unsigned bytes) {
+  for (unsigned i = 0; i < bytes; ++i, number >>= 8U) text += static_cast<char>(number & 0xffU);
+}
+
+std::uint64_t take_number(std::string_view& text, unsigned bytes) {
+  std::uint64_t out = 0;
+  for (unsigned i = bytes; i-- > 0;) out = out << 8U | static_cast<unsigned char>(text[i]);
+  text.remove_prefix(bytes);
+  return out;
+}
+
+}  // namespace
+
+/// Per entry: how much of the name before starts this one (a byte), length of the rest, mode and
+/// marks (three bytes each), the rest, the object; of a folder that is set aside its place, too.
 std::string TreeEditor::Node::text() const {
   std::string text;
   std::string_view last;
@@ -67,15 +88,18 @@ std::string TreeEditor::Node::text() const {
     const auto most = std::min<std::size_t>({name.size(), last.size(), 255});
     std::size_t shared = 0;
     while (shared < most && name[shared] == last[shared]) ++shared;
-    text += static_cast<char>(shared);
     const auto rest = std::string_view(name).substr(shared);
-    for (const std::size_t number : {rest.size(), static_cast<std::size_t>(entry.mode)}) {
-      for (unsigned shift = 0; shift < 24; shift += 8) {
-        text += static_cast<char>((number >> shift) & 0xffU);
-      }
-    }
+    append_number(text, shared, 1);
+    append_number(text, rest.size(), 3);
+    append_number(
+        text, entry.mode | (entry.is_aside ? kIsAside : 0) | (entry.was_there ? kWasThere : 0), 3);
     text += rest;
     text += entry.oid.raw();
+    if (entry.is_aside) {
+      append_number(text, entry.aside.at, 8);
+      append_number(text, entry.aside.bytes, 4);
+      append_number(text, entry.aside.used, 4);
+    }
     last = name;
   }
   return text;
@@ -83,20 +107,23 @@ std::string TreeEditor::Node::text() const {
 
 void TreeEditor::Node::read_text(std::string_view text) {
   std::string name;
-  for (std::size_t at = 0; at < text.size();) {
-    name.resize(static_cast<unsigned char>(text[at++]));
-    std::array<std::size_t, 2> numbers{};
-    for (auto& number : numbers) {
-      for (unsigned shift = 0; shift < 24; shift += 8) {
-        number |= static_cast<std::size_t>(static_cast<unsigned char>(text[at++])) << shift;
-      }
-    }
-    name.append(text.substr(at, numbers[0]));
-    at += numbers[0];
+  while (!text.empty()) {
+    name.resize(take_number(text, 1));
+    const auto rest = take_number(text, 3);
+    const auto mode = static_cast<unsigned>(take_number(text, 3));
+    name.append(text.substr(0, rest));
+    text.remove_prefix(rest);
     auto& entry = entries.emplace_hint(entries.end(), name, Entry{})->second;
-    entry.mode = static_cast<unsigned>(numbers[1]);
-    std::memcpy(entry.oid.bytes.data(), text.data() + at, entry.oid.bytes.size());
-    at += entry.oid.bytes.size();
+    entry.mode = mode & 0xffffU;
+    entry.is_aside = (mode & kIsAside) != 0;
+    entry.was_there = (mode & kWasThere) != 0;
+    std::memcpy(entry.oid.bytes.data(), text.data(), entry.oid.bytes.size());
+    text.remove_prefix(entry.oid.bytes.size());
+    if (!entry.is_aside) continue;
+    entry.was_packed = true;
+    entry.aside.at = take_number(text, 8);
+    entry.aside.bytes = static_cast<std::uint32_t>(take_number(text, 4));
+    entry.aside.used = static_cast<std::uint32_t>(take_number(text, 4));
   }
 }
 
@@ -110,21 +137,38 @@ TreeEditor::~TreeEditor() = default;
 
 base::Result<> TreeEditor::load(Node& node) {
   if (node.loaded) return {};
-  if (node.packed && node.changed) {
-    std::string text(node.aside_bytes, '\0');
-    KL_TRY(read_at(aside_, static_cast<off_t>(node.aside_at), text, kAside));
-    node.read_text(text);
-  } else {
-    KL_ASSIGN(auto entries, store_.tree(*node.oid));
-    for (auto& entry : entries) {
-      node.entries.emplace(std::move(entry.name), Node::Entry{entry.mode, entry.oid, nullptr});
-    }
+  KL_ASSIGN(auto entries, store_.tree(*node.oid));
+  for (auto& entry : entries) {
+    auto& made = node.entries.emplace(std::move(entry.name), Entry{}).first->second;
+    made.mode = entry.mode;
+    made.oid = entry.oid;
   }
-  if (node.packed) again_ += node.entries.size();
   unpacked_ += node.entries.size();
-  node.packed = false;
   node.loaded = true;
   return {};
+}
+
+/// The folder of an entry, unpacked.
+base::Result<TreeEditor::Node*> TreeEditor::open(Entry& entry) {
+  if (entry.child && entry.child->loaded) return entry.child.get();
+  auto child = std::make_unique<Node>();
+  if (!entry.is_aside) {
+    child->oid = entry.oid;
+    KL_TRY(load(*child));
+  } else {
+    std::string text(entry.aside.used, '\0');
+    KL_TRY(read_at(aside_, static_cast<off_t>(entry.aside.at), text, kAside));
+    child->read_text(text);
+    if (entry.was_there) child->oid = entry.oid;
+    child->changed = true;
+    child->loaded = true;
+    unpacked_ += child->entries.size();
+    entry.is_aside = false;
+    entry.was_there = false;
+  }
+  if (entry.was_packed) again_ += child->entries.size();
+  entry.child = std::move(child);
+  return entry.child.get();
 }
 
 base::Result<> TreeEditor::make_room() {
@@ -133,48 +177,49 @@ base::Result<> TreeEditor::make_room() {
     // Folders take turns: packing them each time would cost more than room for all of them.
     most_unpacked_ = 2 * unpacked_;
   } else {
-    last_ = nullptr;
-    KL_TRY(pack_below(*root_));
-    most_unpacked_ = std::max(most_unpacked_, 2 * unpacked_);
+    KL_TRY(pack_below(*root_, last_ != nullptr ? std::string_view(last_folder_) : ""));
+    // What stays is looked through each time.
+    const auto more = std::max(kMostUnpacked, unpacked_ / 4);
+    most_unpacked_ = std::max(most_unpacked_, unpacked_ + more);
   }
   again_ = 0;
   return {};
 }
 
-base::Result<> TreeEditor::pack_below(Node& node) {
-  bool is_leaf = true;
+/// But for the folders on the way to the one that was looked for last.
+base::Result<> TreeEditor::pack_below(Node& node, std::string_view way) {
+  const auto slash = way.find('/');
+  const auto first = way.substr(0, slash);
+  const auto rest = slash == std::string_view::npos ? std::string_view() : way.substr(slash + 1);
   for (auto& [name, entry] : node.entries) {
     if (!entry.child) continue;
-    is_leaf = false;
-    if (entry.child->loaded) KL_TRY(pack_below(*entry.child));
+    const bool is_on_way = !way.empty() && name == first;
+    KL_TRY(pack_below(*entry.child, is_on_way ? rest : std::string_view()));
+    if (!is_on_way) KL_TRY(pack(entry));
   }
-  return is_leaf && &node != root_.get() ? pack(node) : base::Result<>();
-}
-
-base::Result<> TreeEditor::pack(Node& node) {
-  if (node.changed) KL_TRY(set_aside(node, node.text()));
-  let_go(node);
   return {};
 }
 
-void TreeEditor::let_go(Node& node) {
-  unpacked_ -= node.entries.size();
-  node.entries.clear();
-  node.packed = true;
-  node.loaded = false;
+/// A folder without unpacked ones below it.
+base::Result<> TreeEditor::pack(Entry& entry) {
+  if (entry.child->changed) KL_TRY(set_aside(entry.aside, entry.child->text()));
+  entry.was_packed = true;
+  let_go(entry);
+  return {};
 }
 
-base::Result<> TreeEditor::set_aside(Node& node, const std::string& text) {
+base::Result<> TreeEditor::set_aside(Aside& place, const std::string& text) {
   if (!aside_.valid()) {
     KL_ASSIGN(aside_, nameless_file(store_.path() / "kollect-folders"));
   }
   // A folder that comes again takes its old place if it has not grown.
-  if (text.size() > node.aside_bytes) {
-    node.aside_at = aside_end_;
+  if (text.size() > place.bytes) {
+    place.at = aside_end_;
+    place.bytes = static_cast<std::uint32_t>(text.size());
     aside_end_ += text.size();
   }
-  node.aside_bytes = text.size();
-  return write_at(aside_, static_cast<off_t>(node.aside_at), text, kAside);
+  place.used = static_cast<std::uint32_t>(text.size());
+  return write_at(aside_, static_cast<off_t>(place.at), text, kAside);
 }
 
 base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder) {
@@ -188,13 +233,7 @@ base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder)
     if (at == node->entries.end() || at->second.mode != kModeTree) {
       return static_cast<Node*>(nullptr);
     }
-    auto& entry = at->second;
-    if (!entry.child) {
-      entry.child = std::make_unique<Node>();
-      entry.child->oid = entry.oid;
-    }
-    node = entry.child.get();
-    KL_TRY(load(*node));
+    KL_ASSIGN(node, open(at->second));
   }
   last_folder_ = folder;
   last_ = node;
@@ -229,7 +268,8 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
   for (const auto name : base::split(folder, '/')) {
     auto at = node->entries.find(name);
     if (at == node->entries.end()) {
-      at = node->entries.emplace(std::string(name), Node::Entry{kModeTree, {}, nullptr}).first;
+      at = node->entries.emplace(std::string(name), Entry{}).first;
+      at->second.mode = kModeTree;
       ++unpacked_;
       at->second.child = std::make_unique<Node>();
       at->second.child->loaded = true;
@@ -238,12 +278,7 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
     if (entry.mode != kModeTree) {
       return taken(path, fmt::format("the file, link or submodule {}", name));
     }
-    if (!entry.child) {
-      entry.child = std::make_unique<Node>();
-      entry.child->oid = entry.oid;
-    }
-    node = entry.child.get();
-    KL_TRY(load(*node));
+    KL_ASSIGN(node, open(entry));
     node->changed = true;
   }
   last_folder_ = folder;
@@ -256,7 +291,7 @@ base::Result<> TreeEditor::set_file(std::string_view path, const Oid& oid) {
   KL_ASSIGN(Node* const node, change_folder(path, folder));
   auto at = node->entries.lower_bound(name);
   if (at == node->entries.end() || at->first != name) {
-    at = node->entries.emplace_hint(at, std::string(name), Node::Entry{});
+    at = node->entries.emplace_hint(at, std::string(name), Entry{});
     ++unpacked_;
   }
   auto& entry = at->second;
@@ -314,14 +349,17 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
     empty = false;
     return *node.oid;
   }
-  const bool was_packed = node.packed;
   KL_TRY(load(node));
   // Git sorts folders as if their names ended in a slash.
   std::vector<std::pair<std::string, std::string>> lines;
   for (auto& [name, entry] : node.entries) {
+    const bool is_aside = entry.is_aside;
+    if (is_aside) KL_TRY(open(entry));
     if (entry.child && entry.child->changed) {
       bool child_empty = false;
       KL_ASSIGN(entry.oid, write_node(*entry.child, pack, child_empty));
+      // What was set aside is still there.
+      if (is_aside) let_go(entry);
       if (child_empty) continue;
     }
     auto line = fmt::format("{:o} {}", entry.mode, name);
@@ -330,8 +368,6 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
     lines.emplace_back(entry.mode == kModeTree ? name + "/" : name, std::move(line));
   }
   empty = lines.empty();
-  // What was set aside is still there.
-  if (was_packed) let_go(node);
   if (empty && &node != root_.get()) return Oid{};
   std::sort(lines.begin(), lines.end());
   Pieces content;
@@ -339,6 +375,14 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
   const auto oid = hash_object(ObjectType::kTree, content);
   KL_TRY(pack.add(ObjectType::kTree, oid, content));
   return oid;
+}
+
+/// Packs a folder that has not changed since it was unpacked.
+void TreeEditor::let_go(Entry& entry) {
+  unpacked_ -= entry.child->entries.size();
+  entry.is_aside = entry.child->changed;
+  entry.was_there = entry.child->oid.has_value();
+  entry.child.reset();
 }
 
 base::Result<Oid> TreeEditor::write(PackWriter& pack) {

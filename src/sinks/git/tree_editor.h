@@ -14,6 +14,13 @@
 
 namespace kollect::sinks::git {
 
+/// A place in the file of packed folders.
+struct Aside {
+  std::uint64_t at = 0;
+  std::uint32_t bytes = 0;  ///< room there
+  std::uint32_t used = 0;
+};
+
 /// Folders that were not touched lately are kept in a nameless file beside the store's, until they
 /// are looked into again. Visitors must not use the editor. Borrows the store. Errors: reason
 /// "damaged", or terminal ("path-taken") when a file stands where a folder must be or the other way
@@ -42,13 +49,15 @@ class TreeEditor {
 
  private:
   struct Node;
+  struct Entry;
   base::Result<> load(Node& node);
-  /// Packs folders without sub-folders when too much is unpacked.
+  base::Result<Node*> open(Entry& entry);
+  /// Packs folders when too much is unpacked.
   base::Result<> make_room();
-  base::Result<> pack_below(Node& node);
-  base::Result<> pack(Node& node);
-  void let_go(Node& node);
-  base::Result<> set_aside(Node& node, const std::string& text);
+  base::Result<> pack_below(Node& node, std::string_view way);
+  base::Result<> pack(Entry& entry);
+  void let_go(Entry& entry);
+  base::Result<> set_aside(Aside& place, const std::string& text);
   base::Result<Node*> find_folder(std::string_view folder);
   base::Result<Node*> change_folder(std::string_view path, std::string_view folder);
   static base::Error taken(std::string_view path, std::string_view what);
@@ -61,7 +70,7 @@ class TreeEditor {
   Fd aside_;                     ///< the file of packed folders, made with the first
   std::uint64_t aside_end_ = 0;  ///< its bytes
   std::size_t again_ = 0;        ///< entries that were unpacked again since folders were packed
-  /// The folder that was looked for last and is not packed: files follow each other by folder.
+  /// The folder that was looked for last, which is not packed: files follow each other by folder.
   std::string last_folder_;
   Node* last_ = nullptr;
 };

@@ -42,13 +42,24 @@ std::string_view folder_of(std::string_view path) {
   return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
 }
 
-/// The hashes of many paths: eight bytes a path where a table of the texts would take a hundred.
-/// What they tell of the few paths that may meet is looked up in the texts.
+/// The hashes of a share of many paths: eight bytes a path where a table of the texts would take a
+/// hundred. What they tell of the few paths that may meet is looked up in the texts.
 class PathNumbers {
  public:
-  void add(std::string_view path) { numbers_.push_back(path_hash(path)); }
+  /// Calls `look` with each share of so many paths, one after the other.
+  template <class Look>
+  static void for_each_share(std::size_t paths, const Look& look) {
+    constexpr std::size_t kMost = std::size_t{1} << 18U;
+    const std::size_t shares = 1 + paths / kMost;
+    for (std::size_t share = 0; share < shares; ++share) look(PathNumbers(share, shares));
+  }
+  void add(std::string_view path) {
+    const auto number = path_hash(path);
+    if (is_mine(number)) numbers_.push_back(number);
+  }
   void add_all(const PathList& paths) {
-    numbers_.reserve(numbers_.size() + paths.size());
+    const auto expected = paths.size() / shares_;
+    numbers_.reserve(numbers_.size() + expected + expected / 16);
     for (const auto& path : paths) add(path);
   }
   /// Sorts what was added: those that are there more than once.
@@ -72,12 +83,19 @@ class PathNumbers {
       last = folder;
       for (; !folder.empty(); folder = folder_of(folder)) {
         const auto number = path_hash(folder);
-        if (std::ranges::binary_search(numbers_, number)) found.push_back(number);
+        if (is_mine(number) && std::ranges::binary_search(numbers_, number)) {
+          found.push_back(number);
+        }
       }
     }
   }
 
  private:
+  PathNumbers(std::size_t share, std::size_t shares) : share_(share), shares_(shares) {}
+  [[nodiscard]] bool is_mine(std::uint64_t number) const { return number % shares_ == share_; }
+
+  std::size_t share_;
+  std::size_t shares_;
   std::vector<std::uint64_t> numbers_;
 };
 
@@ -141,10 +159,16 @@ class Settler {
   }
 
   void group_rows() {
-    PathNumbers numbers;
-    for (const auto& draft : drafts_) numbers.add_all(draft.base);
-    const auto meet = numbers.that_meet();
+    std::size_t count = 0;
+    for (const auto& draft : drafts_) count += draft.base.size();
+    std::vector<std::uint64_t> meet;
+    PathNumbers::for_each_share(count, [&](PathNumbers numbers) {
+      for (const auto& draft : drafts_) numbers.add_all(draft.base);
+      const auto found = numbers.that_meet();
+      meet.insert(meet.end(), found.begin(), found.end());
+    });
     if (meet.empty()) return;
+    std::ranges::sort(meet);
     for (std::uint32_t e = 0; e < drafts_.size(); ++e) {
       std::uint32_t r = 0;
       for (const auto& text : drafts_[e].base) {
@@ -256,16 +280,22 @@ class Settler {
 
   /// Last look at all paths together: none twice, none on a document, none the folder of another.
   base::Result<> check_all() {
-    PathNumbers numbers;
-    for (const auto& [text, e] : fixed_) numbers.add(text);
-    for (const auto& laid_out : out_) numbers.add_all(laid_out.row_paths);
-    auto meet = numbers.that_meet();
-    for (const auto& laid_out : out_) {
-      numbers.find_folders(laid_out.fixed_paths, meet);
-      if (laid_out.writes_manifest)
-        numbers.find_folders(std::vector<std::string>{laid_out.manifest_path}, meet);
-      numbers.find_folders(laid_out.row_paths, meet);
-    }
+    std::size_t count = fixed_.size();
+    for (const auto& laid_out : out_) count += laid_out.row_paths.size();
+    std::vector<std::uint64_t> meet;
+    PathNumbers::for_each_share(count, [&](PathNumbers numbers) {
+      for (const auto& [text, e] : fixed_) numbers.add(text);
+      for (const auto& laid_out : out_) numbers.add_all(laid_out.row_paths);
+      const auto twice = numbers.that_meet();
+      meet.insert(meet.end(), twice.begin(), twice.end());
+      for (const auto& laid_out : out_) {
+        numbers.find_folders(laid_out.fixed_paths, meet);
+        if (laid_out.writes_manifest) {
+          numbers.find_folders(std::vector<std::string>{laid_out.manifest_path}, meet);
+        }
+        numbers.find_folders(laid_out.row_paths, meet);
+      }
+    });
     if (meet.empty()) return {};
     std::ranges::sort(meet);
     return check_texts(meet);
