@@ -1,7 +1,9 @@
 // The promises of row_store.h: readers, change sets, snapshots, the hash of the set.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
+#include <tuple>
 
 #include "inventory/envelope.h"
 #include "inventory/row_store.h"
@@ -269,6 +271,75 @@ TEST_F(RowStoreTest, SetHashKnowsTheTarget) {
   RowStore other;
   other.upsert(target("ab", "c"), 1, make(1).view());
   EXPECT_NE(store_.subscribe(everything)->set_hash(), other.subscribe(everything)->set_hash());
+}
+
+// Of a target and a cluster target of one name always the same row counts, wherever both lie; with
+// names of all lengths and borders of namespaces, read in ranges that begin and end anywhere.
+TEST(SortedRows, OfTwoOwnersOneCountsInAnyOrderOfTheirRows) {
+  const Owner cluster{OwnerClass::kClusterTarget, kShop.ns, kShop.name};
+  std::mt19937 random(7);  // NOLINT(cert-msc51-cpp): the same rows in every run
+  std::vector<std::pair<Owner, OwnedRow>> rows;
+  for (std::size_t i = 0; i < 400; ++i) {
+    OwnedRow row = make(i, R"({"of":"target"})");
+    row.ns = fmt::format("{}", i % 5 == 4 ? std::string() : std::string(1 + i % 5, 'n'));
+    row.name = std::string(i % 19, 'w') + (i % 3 == 0 ? "" : std::to_string(i % 7));
+    rows.emplace_back(i % 50 == 0 ? target("shop", "alone") : kShop, row);
+    row.attributes = R"({"of":"cluster target"})";
+    if (i % 4 != 0) rows.emplace_back(cluster, row);
+  }
+  const auto key = [](const OwnedRow& row) {
+    return std::tie(row.target_namespace, row.target_name, row.ns, row.name, row.uid);
+  };
+  std::vector<OwnedRow> expected;
+  for (auto [owner, row] : rows) {
+    row.target_namespace = owner.ns;
+    row.target_name = owner.name;
+    const auto same = std::ranges::find_if(
+        expected, [&](const OwnedRow& other) { return key(other) == key(row); });
+    if (same == expected.end()) {
+      expected.push_back(row);
+    } else {
+      *same = row;  // the cluster target's comes later
+    }
+  }
+  std::ranges::sort(expected, {}, key);
+  for (int round = 0; round < 20; ++round) {
+    RowStore store;
+    std::ranges::shuffle(rows, random);
+    for (const auto& [owner, row] : rows) store.upsert(owner, 1, row.view());
+    const auto reader = store.subscribe(everything);
+    const Snapshot snapshot = reader->snapshot();
+    std::vector<OwnedRow> all;
+    ASSERT_TRUE(snapshot
+                    .for_each_sorted([&](const RowView& row) -> base::Result<> {
+                      all.push_back(OwnedRow::copy(row));
+                      return {};
+                    })
+                    .has_value());
+    ASSERT_EQ(all.size(), rows.size());
+    ASSERT_TRUE(std::ranges::is_sorted(all, {}, key));
+    const RowSet set = snapshot.to_row_set();
+    ASSERT_EQ(set.size(), expected.size());
+    std::vector<OwnedRow> found;
+    while (found.size() < expected.size()) {
+      const auto last = found.size() + random() % 90;
+      ASSERT_TRUE(set.for_range(found.size(), last,
+                                [&](const RowView& row) -> base::Result<> {
+                                  found.push_back(OwnedRow::copy(row));
+                                  return {};
+                                })
+                      .has_value());
+      ASSERT_EQ(found.size(), std::min(last, expected.size()));
+    }
+    ASSERT_EQ(found, expected);
+    // Whoever walks over all of them and takes the last of equal ones gets the same.
+    std::vector<OwnedRow> lasts;
+    for (const OwnedRow& row : all) {
+      if (!lasts.empty() && key(lasts.back()) == key(row)) lasts.pop_back();
+      lasts.push_back(row);
+    }
+    ASSERT_EQ(lasts, expected);
+  }
 }
 
 }  // namespace

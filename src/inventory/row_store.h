@@ -97,11 +97,11 @@ class Snapshot {
   [[nodiscard]] std::string set_hash() const;
   /// Any order. Views die with the call.
   base::Result<> for_each(const std::function<base::Result<>(const RowView&)>& visit) const;
-  /// Canonical order (spec: sinks 2.2).
+  /// All rows, in canonical order (spec: sinks 2.2).
   base::Result<> for_each_sorted(const std::function<base::Result<>(const RowView&)>& visit) const;
   /// The same rows as a sealed set, for sinks that write whole documents. It sorts once, copies
-  /// nothing but 8 bytes a row, and pins the records as the snapshot does. Of rows with equal
-  /// identity (a target and a cluster target of one name) it has one.
+  /// nothing but 4 bytes a row, and pins the records as the snapshot does. Of rows with equal
+  /// identity (a target and a cluster target of one name) it has the last of for_each_sorted().
   [[nodiscard]] RowSet to_row_set() const;
 
  private:

@@ -36,8 +36,9 @@ class Group {
  public:
   explicit Group(std::vector<const PinnedRows*> parts) : parts_(std::move(parts)) {}
 
-  /// In canonical order, the last of those that are equal in all that identifies a row.
-  [[nodiscard]] TargetOrder sorted() const;
+  enum class Equal { kAll, kLast };
+  /// In canonical order; of those that are equal in all that identifies a row all, or the last.
+  [[nodiscard]] TargetOrder sorted(Equal equal) const;
 
  private:
   [[nodiscard]] Record record(const Entry& entry) const {
@@ -94,7 +95,7 @@ std::vector<std::uint32_t> Group::by_namespace(TargetOrder& out) const {
   return ends;
 }
 
-TargetOrder Group::sorted() const {
+TargetOrder Group::sorted(Equal equal) const {
   TargetOrder out;
   out.parts = parts_;
   const auto ends = by_namespace(out);
@@ -111,7 +112,8 @@ TargetOrder Group::sorted() const {
     }
     sort_from(entries, 0);
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (i + 1 < entries.size() && same(entries[i], entries[i + 1])) continue;
+      const bool is_last = i + 1 == entries.size() || !same(entries[i], entries[i + 1]);
+      if (equal == Equal::kLast && !is_last) continue;
       out.refs[kept] = entries[i].ref;
       if (!out.which.empty()) out.which[kept] = entries[i].part;
       ++kept;
@@ -173,7 +175,10 @@ bool Group::less(const Entry& a, const Entry& b) const {
     const Kind& found = *parts_[entry.part]->pin.table().common().kinds.shape(record.shape()).kind;
     return std::tie(found.group, found.version, found.name);
   };
-  return kind(a, left) < kind(b, right);
+  const auto kind_of_a = kind(a, left);
+  const auto kind_of_b = kind(b, right);
+  // Which of two owners' rows counts must not depend on where rows lie.
+  return kind_of_a == kind_of_b ? a.part < b.part : kind_of_a < kind_of_b;
 }
 
 /// Targets in their order.
@@ -184,7 +189,9 @@ std::vector<Group> groups_of(const std::vector<PinnedRows>& parts) {
     const Owner& owner = part->pin.table().owner();
     return std::tie(owner.ns, owner.name);
   };
-  std::ranges::sort(order, {}, target);
+  std::ranges::sort(order, {}, [&](const PinnedRows* part) {
+    return std::tuple_cat(target(part), std::tie(part->pin.table().owner().owner_class));
+  });
   std::vector<Group> groups;
   for (auto first = order.begin(); first != order.end();) {
     const auto end = std::find_if(
@@ -226,7 +233,7 @@ base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
                             const std::function<base::Result<>(const RowView&)>& visit) {
   Workbench bench;
   for (const Group& group : groups_of(parts)) {
-    const TargetOrder order = group.sorted();
+    const TargetOrder order = group.sorted(Group::Equal::kAll);
     KL_TRY(TargetReader(order, bench).visit(0, order.refs.size(), SortedRows::What::kRows, visit));
   }
   return {};
@@ -235,7 +242,7 @@ base::Result<> visit_sorted(const std::vector<PinnedRows>& parts,
 SortedRows::SortedRows(std::shared_ptr<const std::vector<PinnedRows>> parts)
     : parts_(std::move(parts)) {
   for (const Group& group : groups_of(*parts_)) {
-    targets_.push_back(group.sorted());
+    targets_.push_back(group.sorted(Group::Equal::kLast));
     ends_.push_back(size() + targets_.back().refs.size());
   }
 }
