@@ -30,10 +30,18 @@ base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string
 }
 
 base::Result<Fd> nameless_file(const std::filesystem::path& path) {
-  Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!file.valid()) return system_error("cannot write", path.string(), errno);
-  ::unlink(path.c_str());
-  return file;
+  // Others may be at it with the same path: a file that is there is never opened, so that nobody
+  // gets somebody else's.
+  while (true) {
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) break;
+    Fd file(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (file.valid()) {
+      ::unlink(path.c_str());
+      return file;
+    }
+    if (errno != EEXIST) break;
+  }
+  return system_error("cannot write", path.string(), errno);
 }
 
 }  // namespace kollect::sinks

@@ -18,7 +18,8 @@ base::Result<> write_at(const Fd& file, off_t at, std::string_view text, std::st
 /// Fills `to` from this place of the file; a file that ends before is an error.
 base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string_view shown);
 
-/// An empty file without a name; `path` is where it is made. Gone with its handle.
+/// An empty file without a name; `path` is where it is made. Gone with its handle. What is left
+/// there is removed; callers with one path at the same time get a file each.
 base::Result<Fd> nameless_file(const std::filesystem::path& path);
 
 }  // namespace kollect::sinks

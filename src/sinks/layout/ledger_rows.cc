@@ -128,9 +128,14 @@ base::Result<> LedgerRows::add(const LedgerRow& row) {
   tail_.push_back(row);
   ++size_;
   if (tail_.size() < per_block_) return {};
-  KL_TRY(keep(tail_));
-  tail_.clear();
-  return {};
+  auto kept = keep(tail_);
+  if (kept.has_value()) {
+    tail_.clear();
+  } else {
+    tail_.pop_back();
+    --size_;
+  }
+  return kept;
 }
 
 /// What is left of a block, into the one before where both fit into one.

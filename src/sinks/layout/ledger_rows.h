@@ -36,6 +36,7 @@ class LedgerRows {
   [[nodiscard]] LedgerRows empty_copy() const;
 
   [[nodiscard]] std::size_t size() const { return size_; }
+  /// After an error the list is as it was before.
   base::Result<> add(const LedgerRow& row);
   /// A copy without the rows at `gone` (sorted places) and with these sizes at their places.
   [[nodiscard]] base::Result<LedgerRows> edited(

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "sinks/files/file_limit_testing.h"
 
 namespace kollect::sinks {
 namespace {
@@ -105,6 +106,41 @@ TEST(LedgerRows, AFileThatCannotBeMadeIsAnError) {
   const auto second = rows.add({2, 3, 4});
   ASSERT_FALSE(second.has_value());
   EXPECT_NE(second.error().message.find("/nowhere/at/all"), std::string::npos);
+  EXPECT_EQ(read(rows), (Rows{{1, 2, 3}}));
+}
+
+// Every version stays as it was, and the next try goes on from there.
+TEST(LedgerRows, AFullDiskHurtsNoVersion) {
+  constexpr std::size_t kBlock = 8;
+  const auto folder = base::TempDir::create();
+  LedgerRows rows(folder->path() / "rows", kBlock);
+  Rows model;
+  std::uint32_t failed = 0;
+  for (std::uint32_t i = 0; i < 200; ++i) {
+    const LedgerRow row{i, i + 1000, i};
+    // A place more than there are, now and then a part of one.
+    const auto fits = i % 16 < 8 ? model.size() / kBlock * kBlock * 20 + i % 100 : 1U << 20U;
+    const auto added = [&] {
+      const FileLimit limit(fits);
+      return rows.add(row);
+    }();
+    if (added.has_value()) {
+      model.push_back(row);
+    } else {
+      ++failed;
+      EXPECT_EQ(added.error().reason, "disk-full");
+    }
+    ASSERT_EQ(read(rows), model);
+    if (i % 20 != 19) continue;
+    const std::vector<std::size_t> gone = {0, model.size() / 2};
+    const auto edited = [&] {
+      const FileLimit limit(1);
+      return rows.edited(gone, {});
+    }();
+    EXPECT_FALSE(edited.has_value());
+    ASSERT_EQ(read(rows), model);
+  }
+  EXPECT_GT(failed, 10U);
 }
 
 }  // namespace
