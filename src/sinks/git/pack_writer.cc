@@ -126,7 +126,11 @@ base::Result<> PackWriter::install(const std::filesystem::path& folder) {
     return system_error("cannot write", pack.string(), errno);
   }
   // The index comes last: a pack without one is not looked at.
-  return impl_->objects.write_index(folder / (name + ".idx"), impl_->sum);
+  const auto index = folder / (name + ".idx");
+  auto written = impl_->objects.write_index(index, impl_->sum);
+  // Nobody would remove it, and the disk that was too full for the index would stay full.
+  if (!written.has_value() && ::access(index.c_str(), F_OK) != 0) ::unlink(pack.c_str());
+  return written;
 }
 
 std::uint32_t PackWriter::count() const {

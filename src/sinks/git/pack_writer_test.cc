@@ -9,6 +9,7 @@
 #include <random>
 
 #include "base/files.h"
+#include "sinks/files/file_limit_testing.h"
 #include "sinks/git/git_command.h"
 #include "sinks/git/pack_list.h"
 #include "sinks/git/pack_writer.h"
@@ -128,6 +129,60 @@ TEST(PackList, ManyObjects) {
                       [](const std::string& line) { return line.substr(line.find(' ')); });
     EXPECT_EQ(index_of(entries), fmt::format("{}", fmt::join(lines, "")));
   }
+}
+
+/// Objects that take less room in a pack than in its index.
+PackWriter many_small(const std::filesystem::path& path) {
+  auto pack = PackWriter::create(path, [](const Oid&) { return false; });
+  for (int i = 0; i < 1000; ++i) {
+    const Pieces content = pieces(std::to_string(i));
+    EXPECT_TRUE(pack->add(ObjectType::kBlob, hash_object(ObjectType::kBlob, content), content));
+  }
+  EXPECT_TRUE(pack->finish().has_value());
+  return std::move(*pack);
+}
+
+TEST(PackWriter, ADiskThatIsTooFullForTheIndexIsLeftAsItWas) {
+  const auto folder = base::TempDir::create();
+  const auto packs = folder->path() / "packs";
+  std::filesystem::create_directory(packs);
+  {
+    auto pack = many_small(folder->path() / "new.pack");
+    const auto installed = [&] {
+      const FileLimit limit(20'000);
+      return pack.install(packs);
+    }();
+    ASSERT_FALSE(installed.has_value());
+    EXPECT_EQ(installed.error().reason, "disk-full");
+    EXPECT_TRUE(std::filesystem::is_empty(packs));
+  }
+  EXPECT_TRUE(many_small(folder->path() / "new.pack").install(packs).has_value());
+}
+
+TEST(PackWriter, AFullDiskIsAnErrorOfTheObject) {
+  const auto folder = base::TempDir::create();
+  auto pack = PackWriter::create(folder->path() / "new.pack", [](const Oid&) { return false; });
+  ASSERT_TRUE(pack.has_value());
+  const Pieces content = pieces(noise(3U << 20U));
+  const FileLimit limit(100'000);
+  const auto added = pack->add(ObjectType::kBlob, hash_object(ObjectType::kBlob, content), content);
+  ASSERT_FALSE(added.has_value());
+  EXPECT_EQ(added.error().reason, "disk-full");
+}
+
+TEST(PackList, AFullDiskIsAnErrorOfTheRun) {
+  const auto folder = base::TempDir::create();
+  auto list = PackList::create(folder->path() / "new.list");
+  ASSERT_TRUE(list.has_value());
+  const FileLimit limit(300'000);  // a run and a part
+  std::uint32_t added = 0;
+  base::Result<> last;
+  for (; added < 20'000 && last.has_value(); ++added) {
+    last = list->add({hash_object(ObjectType::kBlob, pieces(std::to_string(added))), 1, 2});
+  }
+  ASSERT_FALSE(last.has_value());
+  EXPECT_EQ(last.error().reason, "disk-full");
+  EXPECT_EQ(added, 16'384U);
 }
 
 TEST(PackWriter, AnObjectIsWrittenOnce) {
