@@ -295,10 +295,35 @@ base::Result<> TreeEditor::set_file(std::string_view path, const Oid& oid) {
     ++unpacked_;
   }
   auto& entry = at->second;
-  if (entry.mode == kModeTree) return taken(path, "a folder");
+  if (entry.mode == kModeTree) {
+    KL_ASSIGN(const bool bare, is_bare(entry));
+    if (!bare) return taken(path, "a folder");
+    if (folder.empty()) last_ = nullptr;  // it may be below
+    drop(entry);
+    entry = Entry{};
+  }
   entry.mode = kModeFile;
   entry.oid = oid;
   return {};
+}
+
+/// True when no file is left anywhere below: Git knows no such folder.
+base::Result<bool> TreeEditor::is_bare(Entry& entry) {
+  KL_ASSIGN(Node* const node, open(entry));
+  for (auto& [name, below] : node->entries) {
+    if (below.mode != kModeTree) return false;
+    KL_ASSIGN(const bool bare, is_bare(below));
+    if (!bare) return false;
+  }
+  return true;
+}
+
+/// The unpacked folders from this one on.
+void TreeEditor::drop(Entry& entry) {
+  if (!entry.child) return;
+  for (auto& [name, below] : entry.child->entries) drop(below);
+  unpacked_ -= entry.child->entries.size();
+  entry.child.reset();
 }
 
 base::Result<bool> TreeEditor::remove_file(std::string_view path) {

@@ -57,6 +57,8 @@ class TreeEditor {
   base::Result<> pack_below(Node& node, std::string_view way);
   base::Result<> pack(Entry& entry);
   void let_go(Entry& entry);
+  base::Result<bool> is_bare(Entry& entry);
+  void drop(Entry& entry);
   base::Result<> set_aside(Aside& place, const std::string& text);
   base::Result<Node*> find_folder(std::string_view folder);
   base::Result<Node*> change_folder(std::string_view path, std::string_view folder);

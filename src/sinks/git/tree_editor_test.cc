@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "sinks/files/file_limit_testing.h"
 #include "sinks/git/git_command.h"
 #include "sinks/git/tree_editor.h"
 
@@ -97,6 +98,75 @@ TEST(TreeEditor, ManyFoldersInAnyOrderAsGitMakesThem) {
 
 TEST(TreeEditor, LargeFoldersThatTakeTurns) {
   compare_with_git(6, 40'000);
+}
+
+TEST(TreeEditor, AFileTakesThePlaceOfAFolderWithoutFiles) {
+  Repository repository;
+  TreeEditor editor(repository.store, {});
+  std::map<std::string, Oid> files;
+  const auto set = [&](const std::string& path) {
+    files[path] = numbered(static_cast<std::uint32_t>(files.size()));
+    return editor.set_file(path, files[path]).has_value();
+  };
+  const auto remove = [&](const std::string& path) {
+    files.erase(path);
+    const auto removed = editor.remove_file(path);
+    return removed.has_value() && *removed;
+  };
+  ASSERT_TRUE(set("a/b/c/d.yaml") && set("a/b/e/f.yaml") && set("a/x.yaml") && set("g.yaml/h"));
+  EXPECT_TRUE(remove("a/b/c/d.yaml"));
+  const auto taken = editor.set_file("a/b", numbered(1));
+  ASSERT_FALSE(taken.has_value());
+  EXPECT_EQ(taken.error().reason, "path-taken");
+  EXPECT_TRUE(remove("a/b/e/f.yaml"));
+  EXPECT_TRUE(set("a/b"));
+  EXPECT_TRUE(remove("g.yaml/h"));
+  EXPECT_TRUE(set("g.yaml"));
+  EXPECT_FALSE(editor.set_file("g.yaml/h", numbered(1)).has_value());
+  EXPECT_TRUE(remove("g.yaml"));
+  EXPECT_TRUE(set("g.yaml/i/k"));
+  auto pack = repository.pack();
+  const auto written = editor.write(pack);
+  ASSERT_TRUE(written.has_value());
+  EXPECT_EQ(written->hex(), repository.tree_of(files));
+}
+
+// What fails is not done, and nothing else is hurt: the same edit works when there is room.
+TEST(TreeEditor, AFullDiskHurtsNoFolder) {
+  Repository repository;
+  std::mt19937 random(3);  // NOLINT(cert-msc51-cpp): the same edits in every run
+  TreeEditor editor(repository.store, {});
+  std::map<std::string, Oid> files;
+  unsigned failed = 0;
+  for (std::uint32_t i = 0; i < 30'000; ++i) {
+    const auto path = a_path(random, 400);
+    const auto edit = [&]() -> base::Result<> {
+      if (i % 7 != 0) return editor.set_file(path, numbered(i));
+      KL_ASSIGN(const bool removed, editor.remove_file(path));
+      EXPECT_EQ(removed, files.contains(path));
+      return {};
+    };
+    auto done = [&] {
+      const FileLimit limit(100 + i * 3);
+      return edit();
+    }();
+    if (!done.has_value()) {
+      ++failed;
+      ASSERT_EQ(done.error().reason, "disk-full");
+      done = edit();
+    }
+    ASSERT_TRUE(done.has_value());
+    if (i % 7 == 0) {
+      files.erase(path);
+    } else {
+      files[path] = numbered(i);
+    }
+  }
+  EXPECT_GT(failed, 0U);
+  auto pack = repository.pack();
+  const auto written = editor.write(pack);
+  ASSERT_TRUE(written.has_value());
+  EXPECT_EQ(written->hex(), repository.tree_of(files));
 }
 
 }  // namespace
