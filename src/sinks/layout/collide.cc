@@ -51,15 +51,14 @@ class PathNumbers {
   static void for_each_share(std::size_t paths, const Look& look) {
     constexpr std::size_t kMost = std::size_t{1} << 18U;
     const std::size_t shares = 1 + paths / kMost;
-    for (std::size_t share = 0; share < shares; ++share) look(PathNumbers(share, shares));
+    for (std::size_t share = 0; share < shares; ++share)
+      look(PathNumbers(share, shares, paths / shares));
   }
   void add(std::string_view path) {
     const auto number = path_hash(path);
     if (is_mine(number)) numbers_.push_back(number);
   }
   void add_all(const PathList& paths) {
-    const auto expected = paths.size() / shares_;
-    numbers_.reserve(numbers_.size() + expected + expected / 16);
     for (const auto& path : paths) add(path);
   }
   /// Sorts what was added: those that are there more than once.
@@ -91,7 +90,10 @@ class PathNumbers {
   }
 
  private:
-  PathNumbers(std::size_t share, std::size_t shares) : share_(share), shares_(shares) {}
+  PathNumbers(std::size_t share, std::size_t shares, std::size_t expected)
+      : share_(share), shares_(shares) {
+    numbers_.reserve(expected + expected / 16);
+  }
   [[nodiscard]] bool is_mine(std::uint64_t number) const { return number % shares_ == share_; }
 
   std::size_t share_;
