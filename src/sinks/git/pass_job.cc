@@ -67,8 +67,8 @@ base::Result<Built> PassJob::build(const Try& one) {
     }
     return out;
   }
-  if (way_ == Way::kDelta) {
-    KL_ASSIGN(auto built, build_changes(one, *base));
+  if (way_ == Way::kDelta && delta_ && base) {
+    KL_ASSIGN(auto built, build_changes(one, *base, *delta_));
     if (built) return std::move(*built);
     way_ = Way::kAll;
   }
@@ -78,8 +78,9 @@ base::Result<Built> PassJob::build(const Try& one) {
   return out;
 }
 
-base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const Oid& base) {
-  auto built = build_delta(one.context, one.store, base, *delta_, pass_, options_.layout, one.pack,
+base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const Oid& base,
+                                                          const DeltaPlan& delta) {
+  auto built = build_delta(one.context, one.store, base, delta, pass_, options_.layout, one.pack,
                            base == one.tree ? std::nullopt : one.tree);
   if (!built.has_value()) {
     if (built.error().kind != base::ErrorKind::kTerminal) return built.error();
@@ -90,26 +91,26 @@ base::Result<std::optional<Built>> PassJob::build_changes(const Try& one, const 
   out.tree = built->tree;
   if (base != one.tree) {
     out.tree = built->tree.value_or(base);
-    KL_ASSIGN(why_all_, doubt(one, base, *built));
+    KL_ASSIGN(why_all_, doubt(one, base, delta, *built));
     if (!why_all_.empty()) return std::optional<Built>();
   }
-  const auto& next = delta_->next;
+  const auto& next = delta.next;
   out.report = std::move(built->report);
   out.texts = texts(next.layout.document_path, pass_.changes->row_count(), next.set_hash);
   return std::optional(std::move(out));
 }
 
-base::Result<std::string> PassJob::doubt(const Try& one, const Oid& base,
+base::Result<std::string> PassJob::doubt(const Try& one, const Oid& base, const DeltaPlan& delta,
                                          const DeltaOutcome& built) const {
   TreeEditor tip(one.store, one.tree);
   std::vector<std::string> gone;
-  for (const auto& path : delta_->removed) {
+  for (const auto& path : delta.removed) {
     KL_ASSIGN(const auto there, tip.file(path));
     if (there) gone.push_back(path);
   }
   if (!gone.empty()) {
     // Only what the tip's own manifest lists is this inventory's there (K-32).
-    KL_ASSIGN(const auto oid, tip.file(delta_->next.layout.manifest_path));
+    KL_ASSIGN(const auto oid, tip.file(delta.next.layout.manifest_path));
     std::optional<std::vector<std::string>> listed;
     if (oid) {
       KL_ASSIGN(const auto text, one.store.blob(*oid));
@@ -122,13 +123,14 @@ base::Result<std::string> PassJob::doubt(const Try& one, const Oid& base,
     }
   }
   // Where only manifest and index differ it may be their time alone, which is no proposal.
-  KL_ASSIGN(const bool more, has_more_than_texts(one, base, built));
+  KL_ASSIGN(const bool more, has_more_than_texts(one, base, delta, built));
   return std::string(more ? "" : "there may be nothing to propose any more");
 }
 
 base::Result<bool> PassJob::has_more_than_texts(const Try& one, const Oid& base,
+                                                const DeltaPlan& delta,
                                                 const DeltaOutcome& built) const {
-  const auto& fixed = delta_->next.fixed;
+  const auto& fixed = delta.next.fixed;
   const auto is_text = [&](const std::string& path) {
     return std::ranges::find(fixed, path_hash(path)) != fixed.end();
   };
@@ -158,7 +160,7 @@ base::Result<Built> PassJob::build_all(const Try& one) {
     rows_ = pass_.rows->to_row_set();
     exports_ = {pass_.head};
   }
-  KL_TRY(keep_rows(one));
+  KL_TRY(keep_rows(one, *rows_));
   std::optional<Oid> proposed;
   if (one.proposal) proposed = one.proposal->tree;
   KL_ASSIGN(all_, build_change_set(one.context, one.store, one.tree, exports_, options_.layout,
@@ -176,9 +178,9 @@ base::Result<Built> PassJob::build_all(const Try& one) {
   return out;
 }
 
-base::Result<> PassJob::keep_rows(const Try& one) {
+base::Result<> PassJob::keep_rows(const Try& one, const inventory::RowSet& rows) {
   auto& exp = exports_.front();
-  exp.rows = &*rows_;
+  exp.rows = &rows;
   // Files of trees stay as they are; of documents the rows have to be written again.
   const auto& spec = options_.layout;
   if (spec.mode.value_or(LayoutMode::kDocument) != LayoutMode::kDocument || !one.tree) return {};
@@ -225,7 +227,7 @@ void PassJob::confirmed(const ObjectStore& store, const Oid& tree) {
       ledger_->tree = tree;
       return;
     case Way::kDelta:
-      ledger_->set = std::move(delta_->next);
+      if (delta_) ledger_->set = std::move(delta_->next);
       ledger_->tree = tree;
       return;
     case Way::kAll:
@@ -233,6 +235,7 @@ void PassJob::confirmed(const ObjectStore& store, const Oid& tree) {
   }
   ledgers_.erase(pass_.head.inventory);
   ledger_ = nullptr;
+  if (!all_) return;
   // Most inventories without rows are on their way out.
   const auto size = exports_.front().rows->size();
   if (size == 0) return;

@@ -45,14 +45,17 @@ class PassJob final : public Job {
   /// not known any more what the files are.
   [[nodiscard]] std::optional<Oid> known_base(const Try& one) const;
   /// None: the changes alone do not tell.
-  base::Result<std::optional<Built>> build_changes(const Try& one, const Oid& base);
+  base::Result<std::optional<Built>> build_changes(const Try& one, const Oid& base,
+                                                   const DeltaPlan& delta);
   /// Why a delta on a proposal is not what all rows would give on the tip; empty: it is.
   [[nodiscard]] base::Result<std::string> doubt(const Try& one, const Oid& base,
+                                                const DeltaPlan& delta,
                                                 const DeltaOutcome& built) const;
   [[nodiscard]] base::Result<bool> has_more_than_texts(const Try& one, const Oid& base,
+                                                       const DeltaPlan& delta,
                                                        const DeltaOutcome& built) const;
   base::Result<Built> build_all(const Try& one);
-  base::Result<> keep_rows(const Try& one);
+  base::Result<> keep_rows(const Try& one, const inventory::RowSet& rows);
   [[nodiscard]] CommitContext texts(const std::string& document_path, std::size_t rows,
                                     std::string checksum) const;
 
