@@ -44,4 +44,12 @@ base::Result<Fd> nameless_file(const std::filesystem::path& path) {
   return system_error("cannot write", path.string(), errno);
 }
 
+base::Result<> FilePart::flush(std::size_t above) {
+  if (text_.size() <= above) return {};
+  KL_TRY(write_at(file_, static_cast<off_t>(at_), text_, shown_));
+  at_ += text_.size();
+  text_.clear();
+  return {};
+}
+
 }  // namespace kollect::sinks

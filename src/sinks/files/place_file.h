@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -21,5 +22,25 @@ base::Result<> read_at(const Fd& file, off_t at, std::span<char> to, std::string
 /// An empty file without a name; `path` is where it is made. Gone with its handle. What is left
 /// there is removed; callers with one path at the same time get a file each.
 base::Result<Fd> nameless_file(const std::filesystem::path& path);
+
+/// A part of a file that is written from its start to its end, through a buffer. Borrows the file
+/// and what errors call it.
+class FilePart {
+ public:
+  FilePart(const Fd& file, const std::string& shown, std::size_t at)
+      : file_(file), shown_(shown), at_(at) {}
+  /// What is not written yet; to be appended to.
+  [[nodiscard]] std::string& text() { return text_; }
+  /// Place in the file of what is appended next.
+  [[nodiscard]] std::size_t end() const { return at_ + text_.size(); }
+  /// Writes the text when it is longer than `above`.
+  base::Result<> flush(std::size_t above = 0);
+
+ private:
+  const Fd& file_;
+  const std::string& shown_;
+  std::size_t at_;
+  std::string text_;
+};
 
 }  // namespace kollect::sinks

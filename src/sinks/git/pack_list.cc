@@ -48,27 +48,6 @@ void append_number(std::string& out, T number) {
   }
 }
 
-/// A part of a file that is written from its start to its end.
-class Part {
- public:
-  Part(const Fd& file, const std::string& shown, std::size_t at)
-      : file_(file), shown_(shown), at_(at) {}
-  [[nodiscard]] std::string& text() { return text_; }
-  base::Result<> flush(std::size_t above = 0) {
-    if (text_.size() <= above) return {};
-    KL_TRY(write_at(file_, static_cast<off_t>(at_), text_, shown_));
-    at_ += text_.size();
-    text_.clear();
-    return {};
-  }
-
- private:
-  const Fd& file_;
-  const std::string& shown_;
-  std::size_t at_;
-  std::string text_;
-};
-
 /// Removes a file that was not completed.
 class Unfinished {
  public:
@@ -148,9 +127,8 @@ base::Result<> PackList::add(const PackEntry& entry) {
 
 base::Result<> PackList::end_run() {
   std::ranges::sort(last_, {}, &PackEntry::oid);
-  std::size_t at = runs_.size() * kRun * kRecord;
+  FilePart part(file_, shown_, runs_.size() * kRun * kRecord);
   auto& filter = runs_.emplace_back();
-  Part part(file_, shown_, at);
   for (const PackEntry& entry : last_) {
     filter.add(entry.oid);
     append_record(part.text(), entry);
@@ -235,9 +213,9 @@ base::Result<> PackList::write_tables(const Fd& index, const std::string& shown)
   for (const std::uint32_t count : by_first_byte_) append_number(head, below += count);
   KL_TRY(write_at(index, 0, head, shown));
   const std::size_t count = size();
-  Part names(index, shown, head.size());
-  Part sums(index, shown, head.size() + count * kName);
-  Part offsets(index, shown, head.size() + count * (kName + 4));
+  FilePart names(index, shown, head.size());
+  FilePart sums(index, shown, head.size() + count * kName);
+  FilePart offsets(index, shown, head.size() + count * (kName + 4));
   std::string far;  // offsets that need more than 31 bits, in a table of their own
   KL_TRY(Merge(*this).run([&](const PackEntry& entry) -> base::Result<> {
     names.text() += entry.oid.raw();
@@ -248,10 +226,10 @@ base::Result<> PackList::write_tables(const Fd& index, const std::string& shown)
       append_number(offsets.text(), static_cast<std::uint32_t>(kFar | far.size() / 8));
       append_number(far, entry.offset);
     }
-    for (Part* part : {&names, &sums, &offsets}) KL_TRY(part->flush(kBuffer));
+    for (FilePart* part : {&names, &sums, &offsets}) KL_TRY(part->flush(kBuffer));
     return {};
   }));
-  for (Part* part : {&names, &sums, &offsets}) KL_TRY(part->flush());
+  for (FilePart* part : {&names, &sums, &offsets}) KL_TRY(part->flush());
   return write_at(index, static_cast<off_t>(head.size() + count * (kName + 8)), far, shown);
 }
 

@@ -46,17 +46,8 @@ struct PackWriter::Impl {
   Fd fd;
   PackList objects;
   Deflater deflater;
-  std::string buffer;
-  std::uint64_t flushed = 0;  ///< bytes of the file before the buffer
-  Oid sum = {};               ///< of the finished file
-
-  base::Result<> flush(std::size_t above) {
-    if (buffer.size() <= above) return {};
-    KL_TRY(write_at(fd, static_cast<off_t>(flushed), buffer, path.string()));
-    flushed += buffer.size();
-    buffer.clear();
-    return {};
-  }
+  FilePart out{fd, path.native(), 0};
+  Oid sum = {};  ///< of the finished file
 };
 
 PackWriter::PackWriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -74,7 +65,7 @@ base::Result<PackWriter> PackWriter::create(std::filesystem::path path,
   auto impl =
       std::make_unique<Impl>(std::move(path), std::move(exists), std::move(fd), std::move(objects));
   if (!impl->deflater.ok()) return base::terminal("cannot start compression");
-  impl->buffer.assign("PACK\0\0\0\2\0\0\0\0", 12);
+  impl->out.text().assign("PACK\0\0\0\2\0\0\0\0", 12);
   return PackWriter(std::move(impl));
 }
 
@@ -82,8 +73,8 @@ base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& co
   if (impl_->exists(oid)) return {};
   KL_ASSIGN(const bool twice, impl_->objects.contains(oid));
   if (twice) return {};
-  std::string& out = impl_->buffer;
-  const std::uint64_t offset = impl_->flushed + out.size();
+  std::string& out = impl_->out.text();
+  const std::uint64_t offset = impl_->out.end();
   std::size_t counted = out.size();
   uLong crc = 0;
   const auto count_up = [&] {
@@ -96,17 +87,17 @@ base::Result<> PackWriter::add(ObjectType type, const Oid& oid, const Pieces& co
   impl_->deflater.run(type, content, out, [&] {
     if (out.size() <= kBuffer || !flushed.has_value()) return;
     count_up();
-    flushed = impl_->flush(0);
+    flushed = impl_->out.flush();
     counted = out.size();
   });
   KL_TRY(std::move(flushed));
   count_up();
   KL_TRY(impl_->objects.add({oid, static_cast<std::uint32_t>(crc), offset}));
-  return impl_->flush(kBuffer);
+  return impl_->out.flush(kBuffer);
 }
 
 base::Result<> PackWriter::finish() {
-  KL_TRY(impl_->flush(0));
+  KL_TRY(impl_->out.flush());
   std::array<unsigned char, 4> count{};
   for (std::size_t i = 0; i < 4; ++i) {
     count.at(i) = static_cast<unsigned char>(this->count() >> (24U - 8U * i));
@@ -115,8 +106,8 @@ base::Result<> PackWriter::finish() {
     return system_error("cannot write", impl_->path.string(), errno);
   }
   KL_ASSIGN(impl_->sum, sha1_of(impl_->fd, impl_->path.string()));
-  impl_->buffer = impl_->sum.raw();
-  return impl_->flush(0);
+  impl_->out.text() = impl_->sum.raw();
+  return impl_->out.flush();
 }
 
 base::Result<> PackWriter::install(const std::filesystem::path& folder) {

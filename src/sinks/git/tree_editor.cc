@@ -48,12 +48,9 @@ struct TreeEditor::Entry {
   bool was_packed = false;
   /// The folder is packed and has changed: what it holds is set aside.
   bool is_aside = false;
-  bool was_there = false;  ///< with is_aside: `oid` is what was read
 };
 
 struct TreeEditor::Node {
-  std::optional<Oid> oid;  // as it was read
-  bool loaded = false;
   bool changed = false;
   std::map<std::string, Entry, std::less<>> entries;
 
@@ -64,7 +61,6 @@ struct TreeEditor::Node {
 namespace {
 
 constexpr unsigned kIsAside = 1U << 16U;  // above all modes
-constexpr unsigned kWasThere = 1U << 17U;
 
 void append_number(std::string& text, std::uint64_t number, unsigned bytes) {
   for (unsigned i = 0; i < bytes; ++i, number >>= 8U) text += static_cast<char>(number & 0xffU);
@@ -80,7 +76,7 @@ std::uint64_t take_number(std::string_view& text, unsigned bytes) {
 }  // namespace
 
 /// Per entry: how much of the name before starts this one (a byte), length of the rest, mode and
-/// marks (three bytes each), the rest, the object; of a folder that is set aside its place, too.
+/// mark (three bytes each), the rest, the object; of a folder that is set aside its place, too.
 std::string TreeEditor::Node::text() const {
   std::string text;
   std::string_view last;
@@ -91,8 +87,7 @@ std::string TreeEditor::Node::text() const {
     const auto rest = std::string_view(name).substr(shared);
     append_number(text, shared, 1);
     append_number(text, rest.size(), 3);
-    append_number(
-        text, entry.mode | (entry.is_aside ? kIsAside : 0) | (entry.was_there ? kWasThere : 0), 3);
+    append_number(text, entry.mode | (entry.is_aside ? kIsAside : 0), 3);
     text += rest;
     text += entry.oid.raw();
     if (entry.is_aside) {
@@ -116,7 +111,6 @@ void TreeEditor::Node::read_text(std::string_view text) {
     auto& entry = entries.emplace_hint(entries.end(), name, Entry{})->second;
     entry.mode = mode & 0xffffU;
     entry.is_aside = (mode & kIsAside) != 0;
-    entry.was_there = (mode & kWasThere) != 0;
     std::memcpy(entry.oid.bytes.data(), text.data(), entry.oid.bytes.size());
     text.remove_prefix(entry.oid.bytes.size());
     if (!entry.is_aside) continue;
@@ -128,43 +122,44 @@ void TreeEditor::Node::read_text(std::string_view text) {
 }
 
 TreeEditor::TreeEditor(const ObjectStore& store, std::optional<Oid> root)
-    : store_(store), root_(std::make_unique<Node>()), most_unpacked_(kMostUnpacked) {
-  root_->oid = root;
-  root_->loaded = !root.has_value();
-}
+    : store_(store),
+      root_oid_(root),
+      root_(std::make_unique<Node>()),
+      root_is_read_(!root.has_value()),
+      most_unpacked_(kMostUnpacked) {}
 
 TreeEditor::~TreeEditor() = default;
 
-base::Result<> TreeEditor::load(Node& node) {
-  if (node.loaded) return {};
-  KL_ASSIGN(auto entries, store_.tree(*node.oid));
+base::Result<> TreeEditor::read(Node& node, const Oid& oid) {
+  KL_ASSIGN(auto entries, store_.tree(oid));
   for (auto& entry : entries) {
     auto& made = node.entries.emplace(std::move(entry.name), Entry{}).first->second;
     made.mode = entry.mode;
     made.oid = entry.oid;
   }
   unpacked_ += node.entries.size();
-  node.loaded = true;
   return {};
+}
+
+base::Result<TreeEditor::Node*> TreeEditor::root() {
+  if (!root_is_read_) KL_TRY(read(*root_, *root_oid_));
+  root_is_read_ = true;
+  return root_.get();
 }
 
 /// The folder of an entry, unpacked.
 base::Result<TreeEditor::Node*> TreeEditor::open(Entry& entry) {
-  if (entry.child && entry.child->loaded) return entry.child.get();
+  if (entry.child) return entry.child.get();
   auto child = std::make_unique<Node>();
   if (!entry.is_aside) {
-    child->oid = entry.oid;
-    KL_TRY(load(*child));
+    KL_TRY(read(*child, entry.oid));
   } else {
     std::string text(entry.aside.used, '\0');
     KL_TRY(read_at(aside_, static_cast<off_t>(entry.aside.at), text, kAside));
     child->read_text(text);
-    if (entry.was_there) child->oid = entry.oid;
     child->changed = true;
-    child->loaded = true;
     unpacked_ += child->entries.size();
     entry.is_aside = false;
-    entry.was_there = false;
   }
   if (entry.was_packed) again_ += child->entries.size();
   entry.child = std::move(child);
@@ -225,8 +220,7 @@ base::Result<> TreeEditor::set_aside(Aside& place, const std::string& text) {
 base::Result<TreeEditor::Node*> TreeEditor::find_folder(std::string_view folder) {
   if (last_ != nullptr && folder == last_folder_) return last_;
   KL_TRY(make_room());
-  Node* node = root_.get();
-  KL_TRY(load(*node));
+  KL_ASSIGN(Node * node, root());
   if (folder.empty()) return node;
   for (const auto name : base::split(folder, '/')) {
     const auto at = node->entries.find(name);
@@ -261,8 +255,7 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
   // Where a folder has changed all above it have.
   if (last_ != nullptr && last_->changed && folder == last_folder_) return last_;
   KL_TRY(make_room());
-  Node* node = root_.get();
-  KL_TRY(load(*node));
+  KL_ASSIGN(Node * node, root());
   node->changed = true;
   if (folder.empty()) return node;
   for (const auto name : base::split(folder, '/')) {
@@ -272,7 +265,6 @@ base::Result<TreeEditor::Node*> TreeEditor::change_folder(std::string_view path,
       at->second.mode = kModeTree;
       ++unpacked_;
       at->second.child = std::make_unique<Node>();
-      at->second.child->loaded = true;
     }
     auto& entry = at->second;
     if (entry.mode != kModeTree) {
@@ -369,12 +361,8 @@ base::Result<> TreeEditor::for_files_below(
   return {};
 }
 
+/// A folder that has changed.
 base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& empty) {
-  if (!node.changed && node.oid) {
-    empty = false;
-    return *node.oid;
-  }
-  KL_TRY(load(node));
   // Git sorts folders as if their names ended in a slash.
   std::vector<std::pair<std::string, std::string>> lines;
   for (auto& [name, entry] : node.entries) {
@@ -406,11 +394,11 @@ base::Result<Oid> TreeEditor::write_node(Node& node, PackWriter& pack, bool& emp
 void TreeEditor::let_go(Entry& entry) {
   unpacked_ -= entry.child->entries.size();
   entry.is_aside = entry.child->changed;
-  entry.was_there = entry.child->oid.has_value();
   entry.child.reset();
 }
 
 base::Result<Oid> TreeEditor::write(PackWriter& pack) {
+  if (!root_->changed && root_oid_) return *root_oid_;
   bool empty = false;
   return write_node(*root_, pack, empty);
 }

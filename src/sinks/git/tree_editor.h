@@ -50,7 +50,8 @@ class TreeEditor {
  private:
   struct Node;
   struct Entry;
-  base::Result<> load(Node& node);
+  base::Result<> read(Node& node, const Oid& oid);
+  base::Result<Node*> root();
   base::Result<Node*> open(Entry& entry);
   /// Packs folders when too much is unpacked.
   base::Result<> make_room();
@@ -66,7 +67,9 @@ class TreeEditor {
   base::Result<Oid> write_node(Node& node, PackWriter& pack, bool& empty);
 
   const ObjectStore& store_;
+  const std::optional<Oid> root_oid_;
   std::unique_ptr<Node> root_;
+  bool root_is_read_;
   std::size_t unpacked_ = 0;  ///< entries of all unpacked folders
   std::size_t most_unpacked_;
   Fd aside_;                     ///< the file of packed folders, made with the first

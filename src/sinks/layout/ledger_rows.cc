@@ -79,25 +79,28 @@ class LedgerRows::File {
 /// A block's bytes: a place of the file, or the bytes themselves.
 class LedgerRows::Kept {
  public:
-  explicit Kept(std::string text) : text_(std::move(text)) {}
-  Kept(std::shared_ptr<File> file, std::uint32_t place) : file_(std::move(file)), place_(place) {}
+  explicit Kept(std::string text) : count_(text.size() / kRecord), text_(std::move(text)) {}
+  Kept(std::shared_ptr<File> file, std::uint32_t place, std::size_t count)
+      : count_(count), file_(std::move(file)), place_(place) {}
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
   ~Kept() {
     if (file_) file_->let_go(place_);
   }
-  base::Result<> read(std::size_t count, std::vector<LedgerRow>& out) const {
+  [[nodiscard]] std::size_t count() const { return count_; }
+  base::Result<> read(std::vector<LedgerRow>& out) const {
     if (!file_) {
       unpack(text_, out);
       return {};
     }
-    std::string text(count * kRecord, '\0');
+    std::string text(count_ * kRecord, '\0');
     KL_TRY(file_->read(place_, text));
     unpack(text, out);
     return {};
   }
 
  private:
+  std::size_t count_;  ///< rows
   std::string text_;
   std::shared_ptr<File> file_;
   std::uint32_t place_ = 0;
@@ -116,11 +119,11 @@ LedgerRows LedgerRows::empty_copy() const {
 base::Result<> LedgerRows::keep(const std::vector<LedgerRow>& rows) {
   auto text = packed(rows);
   if (!file_) {
-    blocks_.push_back({std::make_shared<const Kept>(std::move(text)), rows.size()});
+    blocks_.push_back(std::make_shared<const Kept>(std::move(text)));
     return {};
   }
   KL_ASSIGN(const auto place, file_->write(text));
-  blocks_.push_back({std::make_shared<const Kept>(file_, place), rows.size()});
+  blocks_.push_back(std::make_shared<const Kept>(file_, place, rows.size()));
   return {};
 }
 
@@ -142,18 +145,14 @@ base::Result<> LedgerRows::add(const LedgerRow& row) {
 base::Result<> LedgerRows::append(std::vector<LedgerRow>&& rows) {
   if (rows.empty()) return {};
   size_ += rows.size();
-  if (!blocks_.empty() && blocks_.back().count + rows.size() <= per_block_) {
+  if (!blocks_.empty() && blocks_.back()->count() + rows.size() <= per_block_) {
     std::vector<LedgerRow> both;
-    KL_TRY(read(blocks_.back(), both));
+    KL_TRY(blocks_.back()->read(both));
     blocks_.pop_back();
     both.insert(both.end(), rows.begin(), rows.end());
     return keep(both);
   }
   return keep(rows);
-}
-
-base::Result<> LedgerRows::read(const Block& block, std::vector<LedgerRow>& out) const {
-  return block.kept->read(block.count, out);
 }
 
 base::Result<LedgerRows> LedgerRows::edited(
@@ -177,13 +176,13 @@ base::Result<LedgerRows> LedgerRows::edited(
   };
   std::size_t first = 0;
   std::vector<LedgerRow> rows;
-  for (const Block& block : blocks_) {
-    const std::size_t end = first + block.count;
+  for (const auto& block : blocks_) {
+    const std::size_t end = first + block->count();
     if ((next == gone.end() || *next >= end) && (size == sizes.end() || size->first >= end)) {
       out.blocks_.push_back(block);
-      out.size_ += block.count;
+      out.size_ += block->count();
     } else {
-      KL_TRY(read(block, rows));
+      KL_TRY(block->read(rows));
       edit(rows, first);
       KL_TRY(out.append(std::move(rows)));
       rows = {};
@@ -197,8 +196,8 @@ base::Result<LedgerRows> LedgerRows::edited(
 }
 
 LedgerRows::Cursor::Cursor(const LedgerRows& rows, std::size_t place) : rows_(rows), at_(place) {
-  while (block_ < rows.blocks_.size() && at_ >= rows.blocks_[block_].count) {
-    at_ -= rows.blocks_[block_++].count;
+  while (block_ < rows.blocks_.size() && at_ >= rows.blocks_[block_]->count()) {
+    at_ -= rows.blocks_[block_++]->count();
   }
 }
 
@@ -207,7 +206,7 @@ base::Result<const LedgerRow*> LedgerRows::Cursor::next() {
   if (block_ == blocks.size()) {
     return at_ < rows_.tail_.size() ? &rows_.tail_[at_++] : static_cast<const LedgerRow*>(nullptr);
   }
-  if (!read_) KL_TRY(rows_.read(blocks[block_], room_));
+  if (!read_) KL_TRY(blocks[block_]->read(room_));
   read_ = true;
   const LedgerRow* row = &room_[at_++];
   if (at_ == room_.size()) {

@@ -60,18 +60,13 @@ class LedgerRows {
  private:
   class File;
   class Kept;
-  struct Block {
-    std::shared_ptr<const Kept> kept;
-    std::size_t count = 0;
-  };
 
   base::Result<> keep(const std::vector<LedgerRow>& rows);
   base::Result<> append(std::vector<LedgerRow>&& rows);
-  base::Result<> read(const Block& block, std::vector<LedgerRow>& out) const;
 
   std::size_t per_block_;
   std::shared_ptr<File> file_;  ///< none: in memory
-  std::vector<Block> blocks_;
+  std::vector<std::shared_ptr<const Kept>> blocks_;
   std::vector<LedgerRow> tail_;  ///< behind the blocks
   std::size_t size_ = 0;
 };
